@@ -166,7 +166,7 @@ html_css_files = [(name, {"priority": 800}) for name in ("lessons.css", "site.cs
 html_js_files = [
     (name, {"defer": "defer", "priority": 800}) for name in ("code.js", "predict.js")
 ]
-html_additional_pages = dict.fromkeys(gone, "moved.html")
+html_additional_pages = {"search": "search.html"} | dict.fromkeys(gone, "moved.html")
 html_copy_source = False
 html_show_sourcelink = False
 html_domain_indices = False  # one module has a directive: no page for it

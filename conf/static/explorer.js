@@ -6,139 +6,126 @@
   const root = document.querySelector(".explorer");
   if (!root) return;
   const find = (name, within = root) => within.querySelector(`.explorer-${name}`);
-  const element = (name, text, more = {}) =>
-    Object.assign(document.createElement(name), { textContent: text, ...more });
-  const listed = (words, last = "or") =>
-    [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(` ${last} `);
+  const element = (name, more, ...parts) => {
+    const one = Object.assign(document.createElement(name), more);
+    one.append(...parts);
+    return one;
+  };
+  const either = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
   // -- What was seen ----------------------------------------------------------------------
   let facts, states, devices, read, pair, loading;
   // A lane is a line of code. `told` is what was read of a typed line, while it is shown.
   const now = { lanes: ["x.detach()"], at: 0, x: "", on: "", write: "", told: null };
   const chosen = { x: "", on: "" }; // by the reader: what a line chooses for itself isn't kept
+  const chains = new Map([["x", { size: 0 }]]); // what comes before the last call of a chain
   const load = (src) => new Promise((onload, onerror) =>
-    document.head.append(element("script", "", { src, async: false, onload, onerror })));
+    document.head.append(element("script", { src, async: false, onload, onerror })));
   const loaded = () => (loading ??= Promise.all(root.dataset.load.split(" ").map(load)).then(() => {
     facts = window.callFacts;
     ({ read, pair } = window.callReader(facts));
     [states, devices] = [Object.keys(facts.states), Object.keys(facts.devices)];
-    now.x = chosen.x = states[0];
-    now.on = chosen.on = devices[0];
+    for (const [before, { size }] of chains) // which grows here
+      for (const call of size < facts.longest ? Object.values(facts.chips) : [])
+        chains.set(before + call, { before, size: size + 1 });
+    Object.assign(now, Object.assign(chosen, { x: states[0], on: devices[0] }));
     root.classList.add("ready");
   }));
   const text = (at) => facts.texts[at] ?? "";
   const stateWords = (x) => facts.states[x][0];
   const seenOf = (code, x = now.x, on = now.on) => {
-    const all = facts.seen[code]?.[devices.indexOf(on)] ?? [], known = all[states.indexOf(x)];
+    const all = facts.seen[code] ?? [], here = all[devices.indexOf(on)] ?? [];
     // What is no tensor, or goes into a module, is of fewer kinds.
-    const at = known >= 0 || !facts.rows[code] ? known
-      : [...all, ...(facts.seen[code]?.[0] ?? [])].find((one) => one >= 0);
-    return facts.outcomes[at] ?? null;
+    const others = facts.rows[code] ? [...here, ...(all[0] ?? [])] : [];
+    return facts.outcomes[[here[states.indexOf(x)], ...others].find((at) => at >= 0)] ?? null;
   };
-  const SHOWN = 4; // facts of one lane
   const raises = (seen) => seen?.error !== undefined;
-  const runs = (code, x = now.x, on = now.on) => {
-    const seen = seenOf(code, x, on);
-    return seen !== null && !raises(seen);
-  };
+  const runs = (...kind) => !raises(seenOf(...kind) ?? { error: -1 });
   const memoryOf = ({ sign }) => sign.split("-")[0];
-
-  // -- Lines of code ----------------------------------------------------------------------
-  const codeOf = (chips) => `x${chips.map((key) => facts.chips[key]).join("")}`;
-  const chipsIn = (code) => { // the chips that a line is a chain of, or null
-    const found = [], keys = Object.keys(facts.chips);
-    for (let rest = code.slice(1); rest; rest = rest.slice(facts.chips[found.at(-1)].length)) {
-      const fitting = keys.filter((key) => rest.startsWith(facts.chips[key]));
-      if (!fitting.length) return null;
-      found.push(fitting.sort((a, b) => facts.chips[b].length - facts.chips[a].length)[0]);
-    }
-    return code[0] === "x" ? found : null;
-  };
-  const withoutLast = (code) => codeOf((chipsIn(code) ?? []).slice(0, -1));
+  const withoutLast = (code) => chains.get(code)?.before ?? "x";
   // For some kinds of x a chain ends early, at the call that raises.
-  const cut = (code, x = now.x, on = now.on) =>
-    (seenOf(code, x, on) || !chipsIn(code)?.length ? code : cut(withoutLast(code), x, on));
+  const cut = (code, ...kind) =>
+    (seenOf(code, ...kind) || !chains.get(code)?.size ? code : cut(withoutLast(code), ...kind));
 
   // -- The address holds the state --------------------------------------------------------
   const fromAddress = (part) => {
-    if (part === null) return null;
-    const chips = part.split(".").filter(Boolean); // as it was written before: detach.clone
-    const code = chips.every((key) => facts.chips[key]) ? codeOf(chips) : part;
-    return facts.seen[code] ? code : null;
+    const chips = part.split(".").filter(Boolean).map((key) => facts.chips[key]);
+    const code = chips.includes(undefined) ? part : ["x", ...chips].join(""); // detach.clone: old
+    return facts.seen[code] ? [code] : [];
   };
   const readAddress = () => {
     const asked = new URLSearchParams(location.search);
-    const one = (name, list) => (list.includes(asked.get(name)) ? asked.get(name) : list[0]);
-    const lanes = [fromAddress(asked.get("y")) ?? "x.detach()", fromAddress(asked.get("vs"))];
-    now.lanes = lanes.filter((code) => code !== null);
-    now.at = now.lanes.length - 1;
-    now.x = chosen.x = one("x", states);
-    now.on = chosen.on = one("on", devices);
-    now.write = one("write", ["", "x", "y"]);
-    now.told = null;
+    const one = (name, list) => list.find((key) => key === asked.get(name)) ?? list[0];
+    const [y = "x.detach()"] = fromAddress(asked.get("y") ?? "none");
+    const lanes = [y, ...fromAddress(asked.get("vs") ?? "none")];
+    Object.assign(chosen, { x: one("x", states), on: one("on", devices) });
+    const write = one("write", ["", "x", "y"]);
+    Object.assign(now, chosen, { lanes, at: lanes.length - 1, write, told: null });
     if (!asked.has("x")) chooseDiffering();
   };
   const writeAddress = () => {
     const [y, vs] = now.lanes, on = now.on === devices[0] ? "" : now.on;
-    const asked = new URLSearchParams({ y, x: now.x });
-    for (const [name, value] of Object.entries({ vs, on, write: now.write }))
-      if (value) asked.set(name, value);
+    const parts = Object.entries({ y, x: now.x, vs, on, write: now.write });
+    const asked = new URLSearchParams(parts.filter(([, value]) => value));
     history.replaceState(null, "", `?${asked}${location.hash}`);
   };
 
   // -- Two lanes --------------------------------------------------------------------------
-  const isBlock = (code) => code.startsWith("with ");
+  const isOfBlock = () => now.lanes.filter((code) => code.startsWith("with ")).length === 1;
   const factsOf = (seen) => new Map((seen.facts ?? []).map(([title, answer, detail]) => {
     const leaf = /leaf: \w+/.exec(text(detail))?.[0] ?? ""; // the rest is the size, or a name
     return [text(title), [text(answer), text(title) === "Result" ? text(detail) : leaf]];
   }));
+  const isLayout = (title) => title.startsWith("Keeps");
   // Which facts differ, by title, and which lanes raise. The strides are those of an example.
   const compare = (x = now.x, on = now.on) => {
     const both = now.lanes.map((code) => seenOf(cut(code, x, on), x, on));
-    const raising = both.map(raises), strides = [], titles = [];
-    if (both.includes(null) || raising.includes(true)) return { titles, strides, raising };
-    const told = both.map(factsOf), isOfBlock = now.lanes.filter(isBlock).length === 1;
+    const raising = both.map(raises), differ = [];
+    const told = both.includes(null) || raising.includes(true) ? [new Map()] : both.map(factsOf);
     for (const title of new Set(told.flatMap((all) => [...all.keys()]))) {
-      const isLayout = title.startsWith("Keeps"), none = isLayout ? ["another shape", ""] : null;
+      const none = isLayout(title) ? ["another shape", ""] : null;
       const [a, b] = told.map((all) => all.get(title) ?? none);
-      if (!a || !b || (isOfBlock && title === "Memory")) continue;
+      if (!a || !b || (title === "Memory" && isOfBlock())) continue;
       const at = a[0] === b[0] ? 1 : 0;
-      if (a[at] !== b[at]) (isLayout ? strides : titles).push([title, a[at], b[at]]);
+      if (a[at] !== b[at]) differ.push([title, a[at], b[at]]);
     }
-    return { titles, strides, raising };
+    return { differ, raising };
   };
-  const isOther = ({ titles, strides, raising: [a, b] }) =>
-    titles.length + strides.length > 0 || a !== b;
+  const isOther = ({ differ, raising: [a, b] }) => differ.length > 0 || a !== b;
   // Of the kinds of x the first for which two calls differ, if possible without raising.
   const chooseDiffering = () => {
     const kinds = [now.on, ...devices].flatMap((on) => [now.x, ...states].map((x) => [x, on]));
     const tests = [
-      ({ titles }) => titles.length, ({ raising: [a, b] }) => a !== b, isOther,
-      ({ raising }) => !raising.includes(true),
+      ({ differ }) => differ.some(([title]) => !isLayout(title)),
+      ({ raising: [a, b] }) => a !== b, isOther, ({ raising }) => !raising.includes(true),
     ];
     const found = tests.map((test) => kinds.find((kind) => test(compare(...kind))));
     if (now.lanes.length > 1) [now.x, now.on] = found.find(Boolean) ?? [now.x, now.on];
   };
   const verdict = () => {
     if (now.lanes.length < 2) return "";
-    const kinds = states.map((x) => [stateWords(x), compare(x)]), { titles, strides } = compare();
+    const kinds = states.map((x) => [stateWords(x), compare(x)]);
     const same = kinds.filter(([, one]) => !isOther(one)).map(([words]) => words);
     const isAll = same.length === states.length;
-    const differ = [...titles, ...strides].map(([title, ...how]) =>
+    const differ = compare().differ.map(([title, ...how]) =>
       `${title.toLowerCase()} (${how.join(" | ")})`);
-    const said = differ.length ? [`They differ in: ${differ.join(", ")}.`] : [];
+    // What differs hangs on x, unless it is the same for every kind.
+    const told = new Set(kinds.map(([, one]) => one.differ.map(([title]) => title).join()));
+    const they = told.size > 1 ? `If x is ${stateWords(now.x)}, they` : "They";
+    const said = differ.length ? [`${they} differ in: ${differ.join(", ")}.`] : [];
     // What is no difference of the calls, but of what was run of them.
-    if (now.lanes.filter(isBlock).length === 1)
+    if (isOfBlock())
       said.push("The block applies to every operation in it; x * 2 is an example, which makes " +
         "new memory without the block too.");
     for (const code of now.lanes.filter((one) => /^x\.float\(\)$|^torch\.Tensor\(a\)$/.test(one)))
       said.push(`${/\b[xa]\b/.exec(code)[0]} is float32 here. From another dtype ${code} copies.`);
     now.lanes.forEach((code, at) => {
       const raising = kinds.filter(([, one]) => one.raising[at] && !one.raising[1 - at]);
-      const words = listed(raising.map(([kind]) => kind));
+      const words = either.format(raising.map(([kind]) => kind));
       if (words) said.push(`${code.split("\n")[0]} raises if x is ${words}.`);
     });
-    if (said.length && same.length && !isAll) said.push(`No difference if x is ${listed(same)}.`);
+    if (said.length && same.length && !isAll)
+      said.push(`No difference if x is ${either.format(same)}.`);
     if (said.length) return said.join(" ");
     return isAll ? "Same memory, gradient, device and layout for every kind of x, called like this."
       : "No difference for this x. Try another kind of x.";
@@ -151,8 +138,8 @@
   };
   const doesOf = (seen) => {
     const [, python] = /^y is a (Python \w+|number)/.exec(text(seen.said)) ?? [];
-    const does = / other values /.test(text(seen.said)) ? "makes new memory" : DOES[memoryOf(seen)];
-    return python ? `gives a ${python}` : does;
+    const isOther = / other values /.test(text(seen.said));
+    return python ? `gives a ${python}` : isOther ? "makes new memory" : DOES[memoryOf(seen)];
   };
   const WRITE = /(?<!requires_grad|detach|share_memory)_\(|^x[^(]* [-+*/]?= /;
   // What one of several steps does: by dtype, device and layout of what it is called on.
@@ -164,7 +151,8 @@
     const does = WRITE.test(code) && words[0] === DOES.itself ? "writes in place"
       : !isSure ? "copies, unless it has that dtype already"
         : isMove && away[0] !== DOES.raises ? "copies, unless it is there already"
-          : listed(words) + (words.length < 2 ? "" : `, by ${or ? "what it is" : "its layout"}`);
+          : either.format(words) +
+            (words.length < 2 ? "" : `, by ${or ? "what it is" : "its layout"}`);
     const more = [
       raises(leaf) && runs(code, "constant") && "raises if it requires grad",
       leaf?.sign.endsWith("stops") && "gradient stops",
@@ -183,17 +171,17 @@
       isOne ? text(seen.said) : `${steps.map(stepWords).join("; then ")}.`,
       isElse(other) && ` If it is ${orWhen}: ${first(other)}`,
       isElse(away) && ` If it is on a GPU: ${first(away)}`, unread && ` Not read: ${unread}.`,
+      !isOne && !whole && !unread && " The rest of the line isn't read.",
     ].filter(Boolean).join("");
   };
 
   // -- The page ---------------------------------------------------------------------------
-  const drawn = (seen, code, write) => {
-    const holder = element("div", "");
-    const pieces = facts.pictures[seen.picture].map((at) => facts.pieces[at]);
-    holder.innerHTML = pieces.join(""); // of the build: nothing that a reader typed
-    const svg = holder.firstChild, [, cells] = seen.writes?.[write] ?? [];
-    svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", `y = ${code}: ${text(seen.said)}`);
+  const drawn = (seen, code) => {
+    const holder = element("div"), [, cells = []] = seen.writes?.[now.write] ?? [];
+    // Of the build: nothing that a reader typed.
+    holder.innerHTML = facts.pictures[seen.picture].map((at) => facts.pieces[at]).join("");
+    const svg = holder.firstChild, ariaLabel = `y = ${code}: ${text(seen.said)}`;
+    Object.assign(svg, { role: "img", ariaLabel });
     (cells ?? []).forEach((changed, memory) => {
       const row = svg.querySelectorAll(`.tm-row[data-memory="${memory}"] .tm-cell`);
       for (const one of changed.map((at) => row[at]).filter(Boolean)) {
@@ -210,85 +198,76 @@
     const { subject = "x" } = facts.rows[code] ?? {};
     const which = told.steps.length > 1 ? `: ${told.steps[told.at].text}` : "";
     const who = told.x === subject ? "" : `, ${subject} stands for ${told.x}`;
-    part.append(element("small", `drawn${which} as ${line.replace(/\ny = x$/, "")}${who}`));
+    part.append(element("small", {}, `drawn${which} as ${line.replace(/\ny = x$/, "")}${who}`));
   };
-  const showLane = (code, place) => {
+  const showLane = (code, place, differing) => {
     const page = find("lanes").children[place], part = (name) => find(name, page);
-    const seen = seenOf(code), row = facts.rows[code];
-    const told = now.told?.code === code ? now.told : null;
+    const seen = seenOf(code), row = facts.rows[code], isOne = now.lanes.length === 1;
+    const told = now.told?.code === code ? now.told : null, steps = told?.steps.length ?? 0;
     showCode(part("code"), code, told);
     part("headline").textContent = !seen ? "The build had no such device, so this wasn't run."
-      : told && (!raises(seen) || told.steps.length > 1) ? lineSays(told, seen) : text(seen.said);
-    part("picture").replaceChildren(...(seen ? [drawn(seen, code, now.write)] : []));
-    const note = part("note"), [wrote] = seen?.writes?.[now.write] ?? [];
-    note.replaceChildren();
-    note.classList.toggle("raises", raises(seen));
+      : told && (!raises(seen) || steps > 1) ? lineSays(told, seen) : text(seen.said);
+    part("picture").replaceChildren(...(seen ? [drawn(seen, code)] : []));
+    const note = [], [wrote] = seen?.writes?.[now.write] ?? [];
     if (raises(seen)) {
-      const asked = encodeURIComponent(text(seen.error));
-      note.append(element("code", text(seen.error)), " ",
-        element("a", "What to do", { href: `errors.html?message=${asked}` }));
-    }
-    else if (wrote !== undefined) note.append(text(wrote), " ");
-    else if (row?.given) note.append("First ", element("code", row.given), ", then this line. ");
-    if (row?.says) note.append(row.says, " ");
-    if (row) note.append(" ", element("a", "In the Atlas", { href: `atlas.html#${row.id}` }));
+      const href = `errors.html?message=${encodeURIComponent(text(seen.error))}`;
+      note.push(element("code", {}, text(seen.error)), element("a", { href }, "What to do"));
+    } else if (wrote) note.push(text(wrote));
+    else if (row?.given) note.push("First run", element("code", {}, row.given));
+    if (row?.says) note.push(row.says);
+    if (row) note.push(element("a", { href: `atlas.html#${row.id}` }, "In the Atlas"));
+    part("note").replaceChildren(...note.flatMap((one) => [one, " "]));
+    part("note").classList.toggle("raises", raises(seen));
     // No facts of a fragment: they would be taken for those of the line.
-    const isFragment = told && (told.steps.length > 1 || told.unread);
-    const most = isFragment ? 0 : now.lanes.length > 1 ? Infinity : SHOWN;
-    const shown = (seen?.facts ?? []).slice(0, most);
+    const most = steps > 1 || told?.unread ? 0 : isOne ? 4 : Infinity;
     part("facts").classList.toggle("own", seen?.sign.startsWith("copies") === true);
-    part("facts").replaceChildren(...shown.map(([title, answer, detail]) => {
-      const item = element("div", ""), given = element("dd", text(answer));
-      given.append(element("small", text(detail)));
-      item.append(element("dt", text(title)), given);
-      return item;
+    part("facts").replaceChildren(...(seen?.facts ?? []).slice(0, most).map((fact) => {
+      const [title, answer, detail] = fact.map(text), isOther = differing.includes(title);
+      const mark = isOther ? [element("mark", {}, "differs")] : [];
+      return element("div", { className: isOther ? "other" : "" },
+        element("dt", {}, title, ...mark),
+        element("dd", {}, answer, element("small", {}, detail)));
     }));
     for (const button of page.querySelectorAll("[data-write]")) {
-      button.setAttribute("aria-disabled", !seen?.writes);
-      button.setAttribute("aria-pressed", now.write === button.dataset.write);
+      const target = button.dataset.write === "x" ? row?.subject ?? "x" : "y";
+      const rows = /^(?:df|mixed)$/.test(target) ? ".iloc" : "";
+      button.textContent = `Write ${target}${rows}[0] = 7`;
+      button.ariaDisabled = !seen?.writes;
+      button.ariaPressed = now.write === button.dataset.write;
     }
-    const isOne = now.lanes.length === 1;
     page.classList.toggle("chosen", !isOne && place === now.at);
     part("lane-tools").hidden = isOne;
-    part("choose").setAttribute("aria-pressed", place === now.at);
+    part("choose").ariaPressed = place === now.at;
   };
-  const showLanes = () => {
+  const show = () => {
     const lanes = find("lanes"), two = now.lanes.length > 1;
     while (lanes.children.length > now.lanes.length) lanes.lastChild.remove();
-    while (lanes.children.length < now.lanes.length) {
+    if (lanes.children.length < now.lanes.length) {
       lanes.append(lanes.firstChild.cloneNode(true));
       find("headline", lanes.lastChild).removeAttribute("role"); // the verdict is read out
     }
+    const differing = two ? compare().differ.map(([title]) => title) : [];
+    now.lanes.forEach((lane, place) => showLane(lane, place, differing));
     root.classList.toggle("two", two);
-    now.lanes.forEach(showLane);
-    const { titles, strides } = two ? compare() : { titles: [], strides: [] };
-    const differing = [...titles, ...strides].map(([title]) => title);
-    for (const item of root.querySelectorAll(".explorer-facts > div")) {
-      if (!differing.includes(item.firstChild.textContent)) continue;
-      item.classList.add("other");
-      item.firstChild.append(element("mark", "differs"));
-    }
     find("verdict").textContent = verdict();
-  };
-  const show = () => {
-    showLanes();
-    const code = now.lanes[now.at], chips = chipsIn(code), isRaised = !runs(code);
-    const base = isRaised && chips ? chips.slice(0, -1) : chips; // another call takes its place
-    const isOpen = base && base.length < facts.longest;
+    const code = now.lanes[now.at], isRaised = !runs(code);
+    // Another call takes the place of one that raises.
+    const base = isRaised ? withoutLast(code) : code, isChain = chains.has(code);
+    const isOpen = isChain && chains.get(base).size < facts.longest;
     for (const chip of root.querySelectorAll("[data-call]")) {
-      const next = isOpen ? seenOf(codeOf([...base, chip.dataset.call])) : null;
+      const next = isOpen ? seenOf(base + facts.chips[chip.dataset.call]) : null;
       chip.classList.toggle("fails", raises(next));
       chip.title = raises(next) ? text(next.error) : "";
-      chip.setAttribute("aria-disabled", !next);
+      chip.ariaDisabled = !next;
     }
-    find("hint").textContent = !chips ? "Remove this call to build a chain of calls."
+    find("hint").textContent = !isChain ? "Remove this call to build a chain of calls."
       : !isOpen ? `A chain has at most ${facts.longest} calls. Remove one.`
         : isRaised ? "This raises. Another call takes the place of the last one."
           : root.querySelector(".fails") ? "Crossed-out calls raise here." : "";
-    for (const name of ["undo", "clear"]) find(name).setAttribute("aria-disabled", code === "x");
-    find("compare").hidden = now.lanes.length > 1;
+    for (const name of ["undo", "clear"]) find(name).ariaDisabled = code === "x";
+    find("compare").hidden = two;
     for (const option of root.querySelectorAll("[data-on]"))
-      option.setAttribute("aria-pressed", option.dataset.on === now.on);
+      option.ariaPressed = option.dataset.on === now.on;
     find("state").value = now.x;
     find("means").firstChild.textContent = facts.states[now.x][1];
   };
@@ -306,68 +285,58 @@
   // -- What the reader asks: a line, "detach or clone?", a question, a message ------------
   const typed = find("typed");
   const MESSAGE = /\w(?:Error|Warning|Exception)\b|Traceback \(|\bFile "/;
-  const MOST = 4000, PAUSE = 150; // characters of a question; milliseconds
-  let turn = 0, pasted = "";
-  const quiet = () => {
-    turn += 1;
-    typed.value = "";
-    if (now.told) {
-      now.told = null;
-      show();
-    }
+  let turn = 0;
+  const forget = () => {
+    now.told = null;
     for (const name of ["read", "found"]) find(name).replaceChildren();
+    return (turn += 1);
+  };
+  const quiet = () => {
+    forget();
+    typed.value = "";
     root.classList.remove("asked");
   };
-  const inOneLine = (lines) => lines.replace(/\s*\n\s*/g, " ");
-  // What was pasted, with its lines, if the box holds that and nothing else.
-  const whole = () => (inOneLine(pasted) === typed.value ? pasted : typed.value).trim();
   const draw = (asked) => { // whether all that was asked is shown, or a part
     const both = pair(asked), told = both ? null : read(asked);
     if (both?.every((code) => facts.seen[code])) {
-      Object.assign(now, { lanes: both, at: 1, write: "", told: null, ...chosen });
+      Object.assign(now, { lanes: both, at: 1, write: "", ...chosen });
       chooseDiffering();
       change({});
       return "all";
     }
     find("read").append(told?.said ?? "");
     if (!told?.code || !facts.seen[told.code]) return "";
-    const x = states.includes(told.state) ? told.state : chosen.x;
-    const [line] = asked.split("\n");
+    const x = told.state || chosen.x, [line] = asked.split("\n");
     change({ lanes: [told.code], at: 0, write: "", x, on: chosen.on, told: { ...told, line } });
     // Who writes to a leaf wants no_grad rather than another x.
     const other = !runs(told.code) && ["no_grad", ...states].find((one) => runs(told.code, one));
     if (other) {
       const button = { type: "button", onclick: () => change({ x: other }) };
       find("read").append(` It raises if x is ${stateWords(now.x)}. It runs if x is `,
-        element("button", stateWords(other), button), ".");
+        element("button", button, stateWords(other)), ".");
     }
     return told.whole && !told.unread ? "all" : "part";
   };
-  const searching = () => (window.showAnswer ? Promise.resolve()
-    : new Promise((done) => document.addEventListener("search-ready", done, { once: true })));
   const ask = async () => {
-    const mine = ++turn;
+    const mine = forget();
     await loaded();
     if (mine !== turn) return;
-    const asked = whole().replace(/\s*\?+$/, ""), isMessage = MESSAGE.test(asked);
-    now.told = null;
-    for (const name of ["read", "found"]) find(name).replaceChildren();
+    const asked = typed.value.trim().replace(/\s*\?+$/, ""), isMessage = MESSAGE.test(asked);
     const shown = asked && !isMessage ? draw(asked) : "";
     root.classList.toggle("asked", asked !== "" && !shown);
     if (shown === "all" || asked.length < 3) return;
-    if (!isMessage) await new Promise((done) => setTimeout(done, PAUSE)); // the line may go on
-    await searching();
-    if (mine === turn) window.showAnswer(find("found"), asked.slice(-MOST), 5);
+    if (!isMessage) await new Promise((done) => setTimeout(done, 150)); // the line may go on
+    if (!window.showAnswer) await new Promise((done) =>
+      document.addEventListener("search-ready", done, { once: true }));
+    if (mine === turn) window.showAnswer(find("found"), asked.slice(-4000), 5);
   };
-  typed.addEventListener("paste", (event) => {
-    pasted = event.clipboardData?.getData("text") ?? "";
-    if (!pasted.includes("\n")) return;
-    event.preventDefault(); // a field of one line joins the words at the ends of lines
-    typed.setRangeText(inOneLine(pasted), typed.selectionStart, typed.selectionEnd, "end");
-    typed.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
-  });
   typed.addEventListener("input", ask);
-  typed.addEventListener("keydown", ({ key }) => { if (key === "Escape") quiet(); });
+  typed.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") again();
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault(); // a new line comes with what is pasted
+    typed.form.requestSubmit();
+  });
   // Enter: a drawing stands already; else it leads to what was found first.
   find("line").addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -378,13 +347,13 @@
   // -- Controls ---------------------------------------------------------------------------
   const press = (selector, act) => root.addEventListener("click", async ({ target }) => {
     const button = target.closest?.(selector);
-    if (!button || button.getAttribute("aria-disabled") === "true") return;
+    if (!button || button.ariaDisabled === "true") return;
     await loaded();
     act(button.dataset, [...find("lanes").children].indexOf(button.closest(".explorer-lane")));
   });
   press("[data-call]", ({ call }) => {
     const code = now.lanes[now.at];
-    put(codeOf([...chipsIn(runs(code) ? code : withoutLast(code)), call]));
+    put((runs(code) ? code : withoutLast(code)) + facts.chips[call]);
   });
   press(".explorer-undo", () => put(withoutLast(now.lanes[now.at])));
   press(".explorer-clear", () => put("x"));
@@ -403,28 +372,17 @@
   find("chips").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
-    const chips = [...find("chips").querySelectorAll("button")];
-    chips.at((chips.indexOf(document.activeElement) + step) % chips.length).focus();
+    const chips = [...find("chips").children];
+    chips.at((chips.indexOf(event.target) + step) % chips.length).focus();
     event.preventDefault();
   });
   const again = async () => {
     await loaded();
     quiet();
     readAddress();
-    now.lanes = now.lanes.map((code) => cut(code));
-    show();
+    change({});
   };
-  // Links on this page that lead to a lane show it here.
-  document.addEventListener("click", async (event) => {
-    const link = event.target.closest?.('a[href^="?y="]');
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    history.pushState(null, "", link.href);
-    await again();
-    root.scrollIntoView({ block: "start" });
-    find("code").focus();
-  });
-  // The link to the box is no step in the history of what is drawn.
+  // An address that changes without a load; the link to the box draws nothing.
   addEventListener("popstate", () => { if (location.hash !== "#explorer-typed") again(); });
   for (const touch of ["pointerover", "focusin", "touchstart"])
     root.addEventListener(touch, loaded, { once: true, passive: true });

@@ -1,37 +1,33 @@
 // Reads a line of code as calls that this site has run. Nothing runs: a call is known by the
 // ways to write it that calls.toml lists beside it.
 //
-// callReader({chips, forms, rows}) gives three functions. `read(text)` gives `code`, what can
-// be shown of the text, "" if nothing, and `x`, what stands for x there; `steps`, all calls
-// that were read one after the other, of `start`; `unread`, what follows them, and `whole`,
-// whether the line is nothing else; `when` the answer holds, and `or`, the call for another
-// x; `state`, the kind of x; `says`, the answer where it is another than that of `code`; and
-// `said`, a sentence. `pair("A or B?")` gives two codes, or null. `cards(query)` gives the ids
-// of the rows that a query names, two at most.
+// `read(text)` gives `code`, what can be shown of the text, "" if nothing, and `x`, what stands
+// for x there; `steps`, all calls that were read one after the other, of `start`; `unread`,
+// what follows them, and `whole`, whether the line is nothing else; `when` the answer holds,
+// and `or`, the call for another x; `state`, the kind of x; `says`, the answer where it is
+// another than that of `code`; and `said`, a sentence. `pair("A or B?")` gives two codes, or
+// null. `cards(query)` gives the ids of the rows that a query names, two at most.
 window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   // -- Tokens in their brackets, and expressions: a name with what hangs on it ------------
   const TOKEN = new RegExp([
-    /\s|#.*|[rbfu]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|[\p{L}_][\p{L}\p{N}_]*|\d[\w.]*/,
-    /…|\.\.\.|[-+*/%@&|^<>=!:]=|->|\*\*|\/\/|<<|>>|[-+*/%@&|^<>=:.,;()[\]{}~]|(\S)/,
+    /\s|#.*|[rbfu]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\.?[\p{L}_][\p{L}\p{N}_]*/,
+    /\d[\w.]*|…|\.\.\.|[-+*/%@&|^<>=!:]=|->|\*\*|\/\/|<<|>>|[-+*/%@&|^<>=:.,;()[\]{}~]|(\S)/,
   ].map(({ source }) => source).join("|"), "gu");
   const CLOSES = { "(": ")", "[": "]", "{": "}" };
   const BRACKETS = "A bracket is missing, or there is one too many.";
-  const NAME = /^[\p{L}_]/u, WORD = /^[\p{L}\p{N}_"']/u, ASSIGNS = /^[-+*/]?=$/;
-  const KEYWORD = new RegExp("^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|" +
-    "del|with|as|while|elif|raise|import|from|def|class|async)$");
+  const NAME = /^[\p{L}_]/u, ATTRIBUTE = /^\.[\p{L}_]/u, WORD = /^[\p{L}\p{N}_"']/u;
+  const KEYWORD = /^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|with|as)$/;
   const isName = (item) => NAME.test(item ?? "") && !KEYWORD.test(item);
   const treeOf = (text) => {
     const open = [{ items: [] }];
     for (const [token, odd] of text.matchAll(TOKEN)) {
+      const group = open.at(-1);
       if (odd) throw new SyntaxError(`“${odd}” is not Python.`);
-      if (CLOSES[token]) open.push({ open: token, items: [] });
-      else if (/^[)\]}]$/.test(token)) {
-        if (open.length === 1) continue; // one too many at the end says nothing else
-        const group = open.pop();
-        if (CLOSES[group.open] !== token) throw new SyntaxError(BRACKETS);
-        open.at(-1).items.push(group);
-      } else if (/\S/.test(token) ? token[0] !== "#" : token === "\n" && open.length === 1)
-        open.at(-1).items.push(token);
+      if (CLOSES[token]) group.items.push(open[open.length] = { open: token, items: [] });
+      else if (/^[)\]}]$/.test(token)) { // one too many at the end says nothing else
+        if (group.open && CLOSES[group.open] !== token) throw new SyntaxError(BRACKETS);
+        if (group.open) open.pop();
+      } else if (token === "\n" ? !group.open : /^[^\s#]/.test(token)) group.items.push(token);
     }
     if (open.length > 1) throw new SyntaxError(BRACKETS);
     return open[0].items;
@@ -44,34 +40,31 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const text = item[0] === "'" ? item.replaceAll("'", '"') : item;
     return isApart && WORD.test(item) ? ` ${text}` : text;
   }).join("");
-  const split = (items, sign) => {
-    const parts = [[]];
-    for (const item of items)
-      if (!item.open && sign.test(item)) parts.push([]);
-      else parts.at(-1).push(item);
+  const split = (items, sign) => items.reduce((parts, item) => {
+    if (!item.open && sign.test(item)) parts.push([]);
+    else parts.at(-1).push(item);
     return parts;
-  };
+  }, [[]]);
   // All expressions, an outer one before those in its brackets.
   const expressions = (items, within = "") => {
     const found = [];
     for (let at = 0; at < items.length; at++) {
-      const { open, items: inside } = items[at];
+      const { open } = items[at];
       if (!open && !isName(items[at])) continue;
       const one = { head: write([items[at]]), parts: [], within };
-      const inner = open ? [[inside, ""]] : [];
-      found.push(one);
+      const inner = open ? expressions(items[at].items, within) : [];
       for (let size = 1; size; at += size) {
-        const name = items[at + 1] === "." && NAME.test(items[at + 2] ?? "") ? items[at + 2] : "";
-        const group = items[at + (name ? 3 : 1)];
-        const isCalled = group?.open === "(" || (group?.open === "[" && !name);
-        size = (name ? 2 : 0) + isCalled;
+        const name = ATTRIBUTE.test(items[at + 1]) ? items[at + 1].slice(1) : "";
+        const { open: bracket, items: inside } = items[at + (name ? 2 : 1)] ?? {};
+        const isCalled = bracket === "(" || (bracket === "[" && !name);
+        size = (name ? 1 : 0) + isCalled;
         if (!size) break;
-        const args = isCalled ? split(group.items, /^,$/).map(write).filter(Boolean) : [];
         const text = write(items.slice(at + 1, at + 1 + size));
-        one.parts.push({ name, open: isCalled ? group.open : "", text, args });
-        if (isCalled) inner.push([group.items, name]);
+        const args = isCalled ? split(inside, /^,$/).map(write).filter(Boolean) : [];
+        one.parts.push({ name, open: isCalled ? bracket : "", text, args });
+        if (isCalled) inner.push(...expressions(inside, name || within));
       }
-      for (const [all, name] of inner) found.push(...expressions(all, name || within));
+      found.push(one, ...inner);
     }
     return found;
   };
@@ -84,7 +77,6 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const ARRAY = /^(?:np|numpy)\.|numpy\(|\.values$|\.astype\(|^(?:a|\w*arr(?:ay)?|\w+_np|np_\w+)$/;
   const DEVICE = new RegExp("^(?:[\\w.]*device\\w*(?:\\[.*\\]|\\(.*\\))?|\\w*dev|" +
     "(?:torch\\.device\\()?\"(?:cuda|mps|xpu).*)$", "i");
-  const OPTIMIZER = /(?:optim\w*|opt|sched\w*|scaler)\d?$/i;
   // What people call a whole model, and what makes one: `Net()`.
   const MODEL = new RegExp("^(?:self|(?:self\\.)?(?:\\w+[._])?(?:\\w*model|module|\\w*net|" +
     "network|\\w*encoder|\\w*decoder|\\w*backbone|generator|discriminator|critic|actor|teacher|" +
@@ -95,11 +87,10 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const SWITCH = new RegExp("^(?:dtype|device|requires_grad|out|inplace|copy|memory_format|" +
     "layout|force|assign)=|\\bdtype$|" +
     "^torch\\.(?:u?int|b?float|half|double|long|short|bool|complex)\\w*$");
-  const isNumber = (one) => /^-?\d+$/.test(one);
-  const isSlice = (one) => isNumber(one) || /^(?:\.\.\.|None|[-+\w. ]*:[-+\w.: ]*)$/.test(one);
+  const isSlice = (one) => /^(?:-?\d+|\.\.\.|None|[-+\w. ]*:[-+\w.: ]*)$/.test(one);
   const INDEX = {
     "…": () => true,
-    INT: (args) => args.length === 1 && isNumber(args[0]),
+    INT: (args) => /^-?\d+$/.test(args.join()),
     SLICE: (args) => args.every(isSlice) && !INDEX.INT(args),
     MASK: (args) => args.some((one) => /[<>~]|[!=]=|mask/.test(one)),
     LIST: (args) => args.some((one) => one[0] === "["),
@@ -112,8 +103,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   };
   const isLike = (want, arg) => {
     const [, key, kind] = /^(.*?)(…|DEVICE)?$/.exec(want);
-    if (!kind) return want === arg;
-    return arg.startsWith(key) && (kind === "…" || DEVICE.test(arg.slice(key.length)));
+    return !kind ? want === arg
+      : arg.startsWith(key) && (kind === "…" || DEVICE.test(arg.slice(key.length)));
   };
   const spread = (form) => { // a.{b,c} is a.b and a.c
     const [all, inside] = /\{([^{}]*)\}/.exec(form) ?? [];
@@ -121,27 +112,25 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   };
   const subjectOf = (code) => rows[code]?.subject ?? "x";
   const OTHER = { x: "a tensor", a: "an array", z: "complex", h: "bfloat16" };
-  const formsOf = (code, chip = "") => {
+  const chipOf = Object.fromEntries(Object.entries(chips).map(([key, code]) => [`x${code}`, key]));
+  const ofRows = Object.keys(rows).filter((code) => OTHER[subjectOf(code)] && !chipOf[code]);
+  const FORMS = [...Object.keys(chipOf), ...ofRows].flatMap((code) => {
     const ways = [...(code.includes("\n") ? [] : [code]), ...(forms[code] ?? []).flatMap(spread)];
     return ways.map((way) => {
       const text = way.replace(new RegExp(`\\b${subjectOf(code)}\\b`, "g"), "x");
       const [, left, op = "", right = ""] = /^(.*?)(?: ([-+*/]?=) (.*))?$/s.exec(text);
       const [{ head, parts }] = parse(left);
-      return { head, parts, text, op, right, code, chip, size: parts.length };
+      return { head, parts, text, op, right, code, chip: chipOf[code], size: parts.length };
     });
-  };
-  const FORMS = [
-    ...Object.entries(chips).flatMap(([chip, code]) => formsOf(`x${code}`, chip)),
-    ...Object.keys(rows).filter((code) => OTHER[subjectOf(code)]).flatMap((code) => formsOf(code)),
-  ];
+  });
   // Whether parts of an expression are written as a form has them: what x is then, or null.
   const fits = (form, one, from) => {
     const before = textOf(one, from), { head } = form;
     if (head === "x" ? LIBRARY.test(before) || isModule(before)
       : head === "MODULE" ? !isModule(before) : from || head !== one.head) return null;
     let x = head === "x" ? before : "";
-    const takes = (want, arg) => {
-      if (arg === undefined || !SUBJECT[want]) return arg !== undefined && isLike(want, arg);
+    const takes = (want, arg = "") => {
+      if (!arg || !SUBJECT[want]) return arg !== "" && isLike(want, arg);
       if (!SUBJECT[want](arg, form) || (x && x !== arg)) return false;
       x = arg;
       return true;
@@ -160,12 +149,11 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const METHODS = new Set(FORMS.map(({ text, code }) =>
     code.startsWith("x.") && /^torch\.(\w+)\(x/.exec(text)?.[1]));
   const asMethod = (one) => {
-    const [first, ...rest] = one.parts, [arg, ...args] = first?.args ?? [];
-    if (one.head !== "torch" || !METHODS.has(first?.name) || !arg) return one;
-    const [of] = parse(arg), [{ parts: call }] = parse(`x.${first.name}(${args.join(", ")})`);
-    const { head, parts } = of && textOf(of) === arg ? of : { head: arg, parts: [] };
-    const all = [...parts, ...call, ...rest];
-    return { ...one, head, parts: all, typed: textOf(one), least: parts.length };
+    const [{ name, args: [arg, ...args] = [] } = {}, ...rest] = one.parts;
+    if (one.head !== "torch" || !METHODS.has(name) || !arg) return one;
+    const [of = one] = parse(arg), isOne = textOf(of) === arg;
+    const [all] = parse(`${isOne ? arg : `(${arg})`}.${name}(${args.join(", ")})${joined(rest)}`);
+    return { ...one, ...all, typed: textOf(one), least: isOne ? of.parts.length : 0 };
   };
 
   // -- The steps of an expression ---------------------------------------------------------
@@ -174,55 +162,53 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     "torch\\.(?:u?int\\d+|long|bool|arg\\w+)\\b|\\.(?:max|min|topk|sort)\\([^()]*\\)\\[1\\]");
   // What whole numbers refuse or answer otherwise, and what NumPy has not.
   const OF_FLOATS = /_\(|^nn\.|relu/, NO_ARRAY = /bfloat16|float8|sparse|quantize|conj|\bmeta\b/;
-  const IN_PLACE = /^\.\w+_\(/;
-  // What is written like this part, and true of what is known of it.
-  const fitting = (one, at, known) => FORMS.filter((form) => {
+  const isWrite = ({ code }) => /^x\.\w+_\(/.test(code);
+  const isArray = ({ head, parts }, at) => parts.slice(0, at).some(({ name }) =>
+    name === "numpy" || /^(?:np|numpy)$/.test(head));
+  // What is written like this part, and true of what stands before it.
+  const fitting = (one, at) => FORMS.flatMap((form) => {
     const { code, chip, op, size } = form, x = op || !size ? null : fits(form, one, at);
-    if (x === null || (chip === "copy" && !known.isArray)) return false;
-    const isOther = chips[chip] !== one.parts[at].text || chip === "first"; // of an array
-    return !((WHOLE.test(x) && (OF_FLOATS.test(code) || CAST.test(code))) ||
-      (known.isArray && isOther) ||
-      (/^np\.|\.numpy\(/.test(code) && (known.isNoArray || NO_ARRAY.test(x))) ||
-      (known.isTuple && code === "x[0]") || (known.isExpanded && IN_PLACE.test(code.slice(1))));
+    const isRefused = x === null || (isArray(one, at)
+      ? !chip || chips[chip] !== one.parts[at].text || chip === "first"
+      : chip === "copy" || (WHOLE.test(x) && (OF_FLOATS.test(code) || CAST.test(code))) ||
+        (/^np\.|\.numpy\(/.test(code) && NO_ARRAY.test(x)) ||
+        (isWrite(form) && /\.(?:expand\w*|broadcast_to)\(/.test(x)));
+    return isRefused ? [] : [{ ...form, x }];
   });
-  const isWrite = ({ code }) => IN_PLACE.test(code.slice(1));
-  const stepAt = (one, from, known) => {
-    if (known.isArray) return null;
-    const run = [], next = () => {
-      const isArray = run.some((chip) => /^(?:numpy|copy)/.test(chip));
-      const now = { ...known, isArray, isTuple: known.isTuple && !run.length };
-      const at = from + run.length;
-      return one.parts[at] && fitting(one, at, now).find(({ chip }) => chip)?.chip;
-    };
-    for (let chip; run.length <= longest && (chip = next()); run.push(chip));
+  const stepAt = (one, from) => {
+    if (isArray(one, from)) return null;
+    const run = [], found = fitting(one, from).filter(({ chip }) => !chip);
+    for (let chip; run.length <= longest && from + run.length < one.parts.length; run.push(chip)) {
+      chip = fitting(one, from + run.length).find((form) => form.chip)?.chip;
+      if (!chip) break;
+    }
     // The first of a list, rather than the first row.
     if (run.length > longest && run[0] === "first") return null;
     const chain = run.slice(0, longest), code = `x${chain.map((chip) => chips[chip]).join("")}`;
-    const found = fitting(one, from, known).filter(({ chip }) => !chip)
-      .map((form) => ({ ...form, x: fits(form, one, from) }));
     if (run.length) found.unshift({ size: chain.length, chain, code, x: textOf(one, from) });
     const most = Math.max(...found.map(({ size }) => size));
     const alike = found.filter(({ size }) => size === most);
     const of = (subject) => alike.find((step) => subjectOf(step.code) === subject);
-    const array = alike.some((step) => ARRAY.test(step.x)) && of("a");
-    const step = alike.find(({ text }) => /\bMODULE\b/.test(text)) ?? (array ||
-      (alike.find((it) => rows[it.code]?.says) ?? of("x") ?? alike[0]));
+    const array = alike.some((step) => ARRAY.test(step.x)) ? of("a") : null;
+    const ofModule = alike.find(({ text }) => /\bMODULE\b/.test(text));
+    const told = alike.find(({ code: one }) => rows[one]?.says);
+    const step = ofModule ?? array ?? told ?? of("x") ?? alike[0];
     if (!step) return null;
     const other = array ? null : alike.find((it) => subjectOf(it.code) !== subjectOf(step.code));
     let { size } = step;
-    if (IN_PLACE.test(step.code.replace(/^x(?:\.data|\.detach\(\))?/, "")))
-      while (one.parts[from + size] && fitting(one, from + size, {}).some(isWrite)) size += 1;
-    return { ...step, size, or: other?.code ?? "", isOfModule: /\bMODULE\b/.test(step.text) };
+    if (/^x(?:\.data|\.detach\(\))?\.\w+_\(/.test(step.code))
+      while (one.parts[from + size] && fitting(one, from + size).some(isWrite)) size += 1;
+    return { ...step, size, or: other?.code ?? "", isOfModule: step === ofModule };
   };
   // Runs of steps that follow each other, the last first. What is between them wasn't read.
   const runsOf = (one) => {
-    const runs = [], known = {};
+    const runs = [];
     let run = null, cast = "";
     for (let at = 0, step; at < one.parts.length; at += step?.size ?? 1) {
-      step = stepAt(one, at, known);
-      known.isTuple = !step && one.parts[at].open === "("; // lstm(x)[0] may be an item
-      if (!step) {
-        [run, cast] = [null, ""];
+      const isItem = !run && one.parts[at - 1]?.open === "("; // lstm(x)[0] may be an item
+      step = stepAt(one, at);
+      if (!step || (isItem && /^x\[0\]/.test(step.code))) {
+        [run, cast, step] = [null, "", null];
         continue;
       }
       if (!run) runs.unshift(run = { one, steps: [] });
@@ -232,31 +218,26 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       if (dtype === "float" && step.isSure) step.code = "h.float()";
       step.text = at || isOwn ? joined(one.parts.slice(at, run.to)) : textOf(one, run.to);
       cast = dtype ?? cast;
-      known.isNoArray = cast === "bfloat16" || NO_ARRAY.test(step.code);
-      known.isExpanded = step.code.startsWith("x.expand(");
-      known.isArray ||= /numpy|^np\./.test(step.code.replace("from_numpy", ""));
       run.steps.push(step);
       if (/tolist\(|item\(/.test(step.code)) break;
     }
     return runs;
   };
   const lengthOf = ({ chain }) => chain?.length ?? 1;
+  // The longest chain, a function of a library, or the last call.
   const drawnOf = ({ steps }) => {
     const most = Math.max(...steps.map(lengthOf));
-    const longs = steps.filter((one) => lengthOf(one) === most);
-    const ofLibrary = longs.find(({ chain, head }) => !chain && head !== "x");
-    return most > 1 ? longs[0] : ofLibrary ?? longs.findLast(({ chain }) => chain) ?? longs.at(-1);
+    return most > 1 ? steps.find((one) => lengthOf(one) === most)
+      : steps.find(({ chain, head }) => !chain && head !== "x") ??
+        steps.findLast(({ chain }) => chain) ?? steps.at(-1);
   };
 
   // -- A line -----------------------------------------------------------------------------
   const GIVEN = new RegExp("\\.grad\\b|\\.detach\\(|\\.data\\b|state_dict|load|" +
     "^torch\\.(?:zeros|ones|full|rand|empty|(?:as_)?tensor)|" +
     "^(?:batch|samples?|data|inputs?|targets?|labels?|images?|imgs?)\\b"); // requires no grad
-  const stateOf = (x, all) => {
-    if (/no_grad\(\):/.test(all)) return /\(/.test(x) ? "constant" : "no_grad";
-    const isGiven = GIVEN.test(x) || WHOLE.test(x) || /\bin \w*(?:load|data|batch)/.test(all);
-    return isGiven ? "constant" : "";
-  };
+  const stateOf = (x, all) => (/no_grad\(\):/.test(all) ? (/\(/.test(x) ? "constant" : "no_grad")
+    : GIVEN.test(x) || WHOLE.test(x) || /\bin \w*(?:load|data|batch)/.test(all) ? "constant" : "");
   // What is a tensor by its name; calls that others than tensors have as well.
   const TENSOR = new RegExp("^[a-z]$|tensor|weight|bias|grad|logits|loss|data|[)\\]]$|" +
     "^(?:imgs?|images?|batch\\w*|inputs?|targets?|labels?|frames?|preds?|outputs?|out)$");
@@ -266,9 +247,9 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const subject = subjectOf(code), isReal = or && subjectOf(or) === "z";
     const isUnsure = op ? x !== "x" && !/\.data|weight|bias/.test(x) && !/\.grad/.test(text)
       : or ? !/^[a-z]$/.test(x) : SHARED.test(text) && !TENSOR.test(x);
-    const isArray = subject === "a" && !code.includes("from_numpy") && !ARRAY.test(x);
+    const isOfArray = subject === "a" && !code.includes("from_numpy") && !ARRAY.test(x);
     const is = [
-      subject === "z" ? OTHER.z : isArray ? OTHER.a : isReal ? "real" : "",
+      subject === "z" ? OTHER.z : isOfArray ? OTHER.a : isReal ? "real" : "",
       isUnsure && !isReal && subject === "x" && OTHER.x,
       (!isSure || code.startsWith("torch.Tensor")) && (subject === "h" ? OTHER.h : "float32"),
     ].filter(Boolean);
@@ -276,18 +257,16 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   };
   const not = (said) => ({ code: "", said });
   const shown = (step, { steps = [step], ...more }) => {
-    const { code, x, text, isOfModule, isSure = true } = step;
+    const { code, x, isOfModule, isSure = true } = step;
     const or = code === "x.float()" && !isSure ? "h.float()" : step.or ?? "";
     return {
-      code, x: isOfModule && isModule(x) ? `a weight of ${x}` : x, start: steps[0].x,
-      steps: steps.map((it) => ({ text: it.text, code: it.code, or: it.or, isSure: it.isSure })),
-      at: steps.indexOf(step), read: text, unread: "", whole: true, state: "", says: "", said: "",
+      code, x: isOfModule && isModule(x) ? `a weight of ${x}` : x, start: steps[0].x, steps,
+      at: steps.indexOf(step), read: step.text, unread: "", whole: true, said: "",
       when: whenOf(steps.length > 1 ? { ...steps[0], isSure: true } : step),
       or, orWhen: or && OTHER[subjectOf(or)], ...more,
     };
   };
-  const looksLike = (x) =>
-    not(`${x} looks like a module or an optimizer, but the pictures show tensors.`);
+  const looksLike = (x) => not(`${x} looks like a module or an optimizer, which aren't drawn.`);
   // `w.data -= v`, `x[0] = 7`, `b = a`: a write, or another name.
   const FLAG = /\.(?:data|grad|requires_grad)$/;
   const SAME = /^(?!(?:None|True|False)$)(?:[\p{L}_]\w*|self\.\w+|[\w.]+\.(?:weight|bias))$/u;
@@ -301,40 +280,38 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const isBare = right.every((item) => !item.open && (isName(item) || /^[\d\-+*/.]/.test(item)));
     for (let from = 0; one && from <= one.parts.length; from++) {
       const x = textOf(one, from), size = one.parts.length - from;
-      const isSimple = size ? /^[\w.]+(?:\[-?\d+\])*$/.test(x)
-        : isBare && /^(?!.*\.grad$)[\w.]+$/.test(x);
-      const form = isSimple && FORMS.find((it) => it.op === op && it.size === size &&
-        isLike(it.right, value) && fits(it, one, from) !== null);
+      const isSimple = (size ? /^[\w.]+(?:\[-?\d+\])*$/ : /^(?!.*\.grad$)[\w.]+$/).test(x);
+      const form = isSimple && (size || isBare) && FORMS.find((it) => it.op === op &&
+        it.size === size && isLike(it.right, value) && fits(it, one, from) !== null);
       const state = /no_grad/.test(all) ? "no_grad"
         : /\.grad\b/.test(value) ? "leaf" : size ? "" : "nonleaf";
       if (form) return shown({ code: form.code, x, op, text }, { state });
     }
     return null;
   };
-  const refusal = (found, into) => {
-    const [first = { head: "", parts: [] }] = found, whole = textOf(first);
-    const of = textOf(first, first.parts.length - 1), last = whole.slice(of.length);
-    const call = found.flatMap(({ parts }) => parts).find(({ open, name }) => open === "(" && name);
+  const refusal = ([first = { head: "", parts: [] }, ...others], into) => {
+    const whole = textOf(first), x = textOf(first, first.parts.length - 1);
+    const last = whole.slice(x.length), calls = [first, ...others].flatMap(({ parts }) => parts);
+    const call = calls.find(({ open, name }) => open === "(" && name);
     if (/[\])]$|\.\w+$/.test(into) && !call) return not(`The write into ${into} isn't drawn.`);
     if (/^\[[A-Za-z_]\w*\]$/.test(last))
-      return not(`If ${last.slice(1, -1)} is a number or a tensor without dimensions, ${whole} ` +
-        "is a view. If it is a list or a tensor with dimensions, it is a copy.");
-    if (/\)$/.test(of) && /^\[-?\d+\]$/.test(last))
-      return not(`If ${of} returns a tensor, ${last} is a view of it; else it is the item itself.`);
+      return not(`If ${last.slice(1, -1)} is a number, ${whole} is a view; if a list, a copy.`);
+    if (/\)$/.test(x) && /^\[-?\d+\]$/.test(last))
+      return not(`If ${x} returns a tensor, ${last} is a view of it; else it is the item itself.`);
     if (!call) return not("This line has no call on a tensor.");
-    const x = textOf(first, first.parts.indexOf(call));
-    return isModule(x) ? looksLike(x)
+    const of = textOf(first, first.parts.indexOf(call));
+    return isModule(of) ? looksLike(of)
       : not(`No picture: the explorer can't draw ${call.text}, because this site didn't run it.`);
   };
   const readStatement = (items, all) => {
-    const sides = split(items, ASSIGNS), right = sides.at(-1);
+    const sides = split(items, /^[-+*/]?=$/), right = sides.at(-1);
     const target = sides.length > 1 ? sides.at(-2) : [];
     const op = target.length ? items.at(-right.length - 1) : "", into = write(target);
     while (/^(?:return|yield|await)$/.test(right[0])) right.shift();
     const found = expressions(right), isInto = into !== "" && into[0] !== "(" &&
       (op !== "=" || /[\])]$/.test(into) || FLAG.test(into));
     // A write in place is all that matters of its line; what from_numpy takes is an array.
-    const looked = found[0]?.parts.some(({ text }) => IN_PLACE.test(text)) ? found.slice(0, 1)
+    const looked = found[0]?.parts.some(({ text }) => /^\.\w+_\(/.test(text)) ? [found[0]]
       : found.filter(({ within }) => within !== "from_numpy" || /numpy\(/.test(textOf(found[0])));
     const best = looked.map(asMethod).flatMap(runsOf).reduce((most, run) =>
       (most && lengthOf(drawnOf(run)) <= lengthOf(drawnOf(most)) ? most : run), null);
@@ -345,10 +322,9 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const step = drawnOf(best), { one, to, steps } = best, { x, code } = step;
     const unread = joined(one.parts.slice(to)), { typed = "", least = to } = one;
     const [, index = "None"] = /\[((?:[^[\]]*, )?[A-Za-z_]\w*(?:, [^[\]]*)?)\]$/.exec(x) ?? [];
-    if (OPTIMIZER.test(x)) return looksLike(x);
+    if (/(?:optim\w*|opt|sched\w*|scaler)\d?$/i.test(x)) return looksLike(x);
     if (!/\bNone\b/.test(index) && isWrite(step))
-      return not(`If [${index}] holds a list or a mask, ${x} is a copy, and the write is lost. ` +
-        "With numbers it is a view.");
+      return not(`If [${index}] holds a list or a mask, ${x} is a copy: the write is lost.`);
     if (subjectOf(code) === "a" && /::-1|\bflip\w*\(|rot90\(/.test(x) && !/\.copy\(\)$|asc/.test(x))
       return not(`torch refuses an array that is reversed, as ${x} may be.`);
     const read = to > least ? typed.slice(0, typed.length - unread.length) : textOf(one, to);
@@ -360,15 +336,15 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   // Words alone, two side by side, or one behind a bracket: a sentence.
   const isProse = (items) => (items.length > 1 && items.every((one) => NAME.test(one))) ||
     items.some((item, at) => at > 0 && isName(item) && !/["']$/.test(item) &&
-      [(one) => one.open, isName, isNumber].some((is) => is(items[at - 1])));
+      (items[at - 1].open || isName(items[at - 1]) || /^(?:\d+$|\.[^.])/.test(items[at - 1])));
   const PROMPT = /^[^\S\n]*(?:>>>|\.\.\.(?= )|In ?\[\d*\]:|[-+](?= ))[^\S\n]*/gm;
   const read = (text) => {
     if (text.length > 4000) return not(`That is ${text.length} characters.`);
     if (/^\s*<\/?\w/.test(text)) return not("That is markup, not Python.");
     let refused = null, example;
     try {
-      const all = split(treeOf(text.replace(PROMPT, "").trim()), /^[;\n]$/);
-      const statements = all.filter((one) => one.length);
+      const statements = split(treeOf(text.replace(PROMPT, "").trim()), /^[;\n]$/)
+        .filter((one) => one.length);
       for (const items of statements) {
         if (isProse(items)) return refused ?? not("");
         const isBlock = /^(?:with|for|if|elif|while|else|try)$/.test(items[0]);
@@ -388,10 +364,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   };
 
   // -- "A or B?" and a query: the calls that they name ------------------------------------
-  const MEANT = {
-    "=": "y = x", assignment: "y = x", "shallow copy": "copy.copy(x)", array: "np.array(x)",
-    "deep copy": "copy.deepcopy(x)", slice: "x[:, :2]", index: "x[0]", mask: "x[mask]",
-  };
+  const MEANT = { "=": "y = x", assignment: "y = x", "shallow copy": "copy.copy(x)" };
   // Two of these are no calls: "copy or view?". In a sentence only names that are no English
   // words are calls.
   const WORDS = new RegExp("^(?:array|buffer|copy|cpu|cuda|data|gpu|image|index|list|load|model|" +
@@ -400,21 +373,19 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     "asarray|movedim|einsum|numpy)$");
   const bare = (text) =>
     text.toLowerCase().replace(/[`"“”?]|\(\)/g, "").replace(/[ _]+(?!$)/g, "");
-  const nameOf = (code) => bare(code.replace(/^with torch\.(\w+)[^]*/, "$1")
-    .replace(/\)\n[^]*/, ")").replace(/\)(?:\[\d\]|\["\w+"\]|\.weight)$/, ")")
-    .replace(/\([^]*\)$/, "").split(".").at(-1));
   const named = new Map(); // by what people call it: codes, those of chips first
-  const ofChips = Object.values(chips).filter((code) => /^\.(?!copy)/.test(code));
-  const ofRows = Object.keys(rows).sort((a, b) => a.length - b.length)
-    .filter((code) => !/out=|^y = x$|^x\[[^\]]*\]$|\].*\]|\n.*\n/.test(code));
-  for (const code of [...ofChips.map((chip) => `x${chip}`), ...ofRows])
-    named.set(nameOf(code), [...(named.get(nameOf(code)) ?? []), code]);
+  const byLength = Object.keys(rows).sort((a, b) => a.length - b.length);
+  const isNamed = (code) => !/out=|^x\[[^\]]*\]$|\].*\]|\n.*\n|^x\.copy\(\)$/.test(code);
+  for (const code of [...Object.keys(chipOf), ...byLength].filter(isNamed)) {
+    const [, name = ""] = /^[\w.[\]," ]*?(\w+)(?:\(|$)/.exec(code) ?? [];
+    if (name) named.set(bare(name), [...(named.get(bare(name)) ?? []), code]);
+  }
   const kindOf = (code) => (/\bmodule\b/.test(code) ? "module" : subjectOf(code));
   const callsOf = (side) => {
     const meant = MEANT[side.toLowerCase()] ?? side.replace(/^numpy\./, "np.");
     if (rows[meant]) return [meant];
-    const plain = meant.replace(/^[.`]|`$/g, "").replace(/^(?:x|tensor)\./, "");
-    const [, of, word = ""] = /^(?:(\w+)\.)?([\w ]+)(?:\(\))?$/.exec(plain) ?? [];
+    const [, of, word = ""] =
+      /^[.`]?(?:(?:x|tensor)\.)?(?:(\w+)\.)?([\w ]+)(?:\(\))?`?$/.exec(meant) ?? [];
     const alike = (named.get(bare(word)) ?? []).filter((code) => !of || code.startsWith(`${of}.`));
     const exact = alike.filter((code) => code.includes(word)); // torch.Tensor or torch.tensor
     if (alike.length) return exact.length ? exact : alike;
@@ -427,9 +398,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const found = sides.map(callsOf), kinds = found.map((all) => all.map(kindOf));
     if (!found.every((one) => one.length)) return null;
     // One side of a module or an array: the other one too, if it can be.
-    const isAll = (kind) => kinds.some((all) => all.every((one) => one === kind));
-    const kind = ["module", "a"].find(isAll) ??
-      (kinds.every((all) => all.includes("a")) ? "a" : "x");
+    const kind = ["module", "a"].find((of) => kinds.some((all) => all.every((one) => one === of)) ||
+      (of === "a" && kinds.every((all) => all.includes(of)))) ?? "x";
     return found.map((all, at) => all[Math.max(kinds[at].indexOf(kind), 0)]);
   };
   const idsOf = (codes) => {
@@ -439,8 +409,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const cards = (asked) => {
     const query = asked.replace(/\s#(?!\d).*/g, "").trim().replace(/\?+$/, "");
     if (query.length > 120 || /\n|\w(?:Error|Warning)\b/.test(query)) return []; // a message
-    const [, one = "", other = ""] = /\bbetween\s+(\S+) and (\S+)/i.exec(query) ??
-      /(\S+) (?:vs\.?|versus|or) (\S+)/i.exec(query) ?? [];
+    const [, one = "", other = ""] =
+      /(\S+) (?:vs\.?|versus|or|(?<=\bbetween +\S+ )and) (\S+)/i.exec(query) ?? [];
     const both = pair(query) ?? pair(`${one} or ${other}`);
     if (both) return idsOf(both);
     const isCall = (side) => /[([.]./.test(side.replace(/^\w+\(\)$/, "")) ||

@@ -111,7 +111,7 @@ def test_a_phone_shows_one_kind_of_x_and_a_filter_marks_its_hits(visit: Any) -> 
     page.set_viewport_size({"width": 1280, "height": 900})
     on.select_option("here")
     for name in ("shares memory", "gradient stops"):
-        page.get_by_role("button", name=name).click()
+        page.get_by_role("checkbox", name=name).check()
     marked = page.locator("#detach > td").evaluate_all(
         "all => all.map(one => [one.matches('.hit'), getComputedStyle(one).opacity])"
     )

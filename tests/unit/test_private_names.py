@@ -68,8 +68,8 @@ WRITTEN = [
      "make pending_xref nodes"),
     ("myst_nb.sphinx_", "tensor_copies/web/frame.py", ["nb_metadata", "exec_data"],
      "the stamp of a page that computes: take the day of its file in the cache"),
-    (HTML, "tensor_copies/search/page.py", ["if self.search:"],
-     "drop replace_search: Sphinx then writes an index that nothing reads"),
+    (HTML, "tensor_copies/search/__init__.py", ["if self.search:"],
+     "drop the line: Sphinx then writes an index that nothing reads"),
 ]  # fmt: skip
 # What lessons take: readers copy it, so there is little of it, and each has a reason.
 IN_LESSONS = {

@@ -3,20 +3,12 @@
 (() => {
   "use strict";
   const here = document.currentScript.src.replace(/[^/]*$/, "");
-  const NEEDED = [
+  const add = (name, made) =>
+    document.head.append(Object.assign(document.createElement(name), made));
+  for (const name of ["../signs.css", "results.css"])
+    add("link", { rel: "stylesheet", href: here + name });
+  for (const name of [
     "../messages.js", "../find_message.js", "../search_index.js",
     "../read_calls.js", "minisearch.js", "rank.js", "results.js",
-  ];
-  for (const name of ["../signs.css", "results.css"]) {
-    const style = document.createElement("link");
-    style.rel = "stylesheet";
-    style.href = here + name;
-    document.head.append(style);
-  }
-  for (const name of NEEDED) {
-    const script = document.createElement("script");
-    script.async = false; // one after the other
-    script.src = here + name;
-    document.head.append(script);
-  }
+  ]) add("script", { async: false, src: here + name }); // one after the other
 })();

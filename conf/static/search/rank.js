@@ -34,8 +34,7 @@ window.searchReady = (async () => {
   // The anchor that most headings have, which so need not be listed.
   const slug = (heading) =>
     heading.toLowerCase().replace(/[^a-z\d]+/g, "-").replace(/^[-\d]+|-+$/g, "");
-  const messages = new Map((window.knownMessages ?? [])
-    .map(({ anchor, texts }) => [anchor, texts[0]]));
+  const messages = new Map(window.knownMessages.map(({ anchor, texts }) => [anchor, texts[0]]));
   const sections = pages.flatMap(([page, listed]) =>
     listed.map(([named, kind, heading, sentence, code, prose, phrases]) => {
       const anchor = named === 1 ? slug(heading) : named;
@@ -60,10 +59,8 @@ window.searchReady = (async () => {
       ...phrases].map((name) => ({ id, words: new Set(wordsOf(name)) })));
   const places = new Map(); // of each word, the names that have it
   for (const name of names)
-    for (const word of name.words) {
-      if (!places.has(word)) places.set(word, []);
-      places.get(word).push(name);
-    }
+    for (const word of name.words)
+      (places.get(word) ?? places.set(word, []).get(word)).push(name);
   const weigh = (words) => words.reduce((sum, word) =>
     sum + Math.log(1 + names.length / (places.get(word)?.length ?? 0.5)), 0);
   for (const name of names) name.weight = weigh([...name.words]);
@@ -80,9 +77,7 @@ window.searchReady = (async () => {
   };
 
   await rest();
-  const find = window.messageFinder?.((window.knownMessages ?? [])
-    .map((one) => ({ ...one, live: one.texts[0] }))) ?? (() => []);
-  const byAddress = new Map(sections.map((one) => [one.address, one]));
+  const find = window.messageFinder(window.knownMessages);
   const OPTIONS = {
     boost: BOOST, processTerm: (word) => word,
     prefix: (word) => word.length > 2, // the last word may be half typed
@@ -93,17 +88,19 @@ window.searchReady = (async () => {
     (here.has(word) ? word : index.search(word, OPTIONS)[0]?.terms[0] ?? word);
   // Returns sections, the best first; `weak` says that none of them is near the query.
   window.searchFor = (query) => {
-    const known = find(query).filter(({ address }) => byAddress.has(address))
-      .map(({ address, live, exact }) => ({ ...byAddress.get(address), message: live, exact }));
-    const taken = new Set(known.map(({ id }) => id));
+    const known = find(query).map(({ address, texts, exact }) => ({
+      ...sections.find((one) => one.address === address), message: texts[0], exact,
+    }));
     const asked = query.trim().slice(-MOST);
     const found = index.search(asked, OPTIONS), top = found[0]?.score ?? 1;
     const scores = new Map(found.map(({ id, score }) => [id, score]));
+    const add = (id, more) => scores.set(id, (scores.get(id) ?? 0) + top * NEAR * more);
     const near = nearTo([...new Set(wordsOf(asked).map(spelt))]);
-    for (const [id, share] of near) scores.set(id, (scores.get(id) ?? 0) + top * NEAR * share);
+    for (const [id, share] of near) add(id, share);
     for (const { id, heading } of sections) // signs, such as x[:, ::2], have few words
-      if (heading === asked) scores.set(id, (scores.get(id) ?? 0) + 2 * top * NEAR);
-    const ranked = [...scores].filter(([id]) => !taken.has(id))
+      if (heading === asked) add(id, 2);
+    for (const { id } of known) scores.delete(id);
+    const ranked = [...scores]
       .map(([id, score]) => [score * (OF_KIND[sections[id].kind] ?? 1), sections[id]])
       .sort(([one, { id }], [other, { id: next }]) => other - one || id - next)
       .map(([, section]) => section);

@@ -19,167 +19,130 @@ window.searchReady.then(() => {
   const codeOf = new Map(Object.entries(cards).map(([code, { id }]) => [id, code]));
   const nameOf = (code) =>
     code.replace(/\ny = x$/, "").replace(/:\n\s+/, ": ").replace(/\n/g, "; ");
-  const drawing = (sign) => {
-    const [svg, use] = ["svg", "use"].map((name) =>
-      document.createElementNS("http://www.w3.org/2000/svg", name));
-    svg.setAttribute("viewBox", /flows|stops/.test(sign) ? "20 0 16 16" : "0 0 18 16");
-    svg.setAttribute("aria-hidden", "true");
-    for (const [name, value] of [["href", `#sign-card-${sign}`], ["width", 36], ["height", 16]])
-      use.setAttribute(name, value);
-    svg.append(use);
-    return svg;
-  };
+  const drawn = (svg) => Object.assign(make("template", ""), { innerHTML: svg }).content;
+  const drawing = (sign) => drawn(
+    `<svg viewBox="${/flows|stops/.test(sign) ? "20 0 16 16" : "0 0 18 16"}" aria-hidden="true">` +
+    `<use href="#sign-card-${sign}" width="36" height="16"/></svg>`);
   const tried = (...codes) =>
     `index.html?${new URLSearchParams(codes.map((code, at) => [at ? "vs" : "y", code]))}#explorer`;
   const card = (code, other) => {
     const { id, of, lesson, facts } = cards[code];
     const theirs = other && new Set(cards[other].facts.map(([, words]) => words));
     const fact = ([sign, words]) => {
-      const differs = theirs && !theirs.has(words);
-      return make("li", [sign === "note" && "answer-note", differs && "differing"]
-        .filter(Boolean).join(" "),
-      ...(signs.includes(`sign-card-${sign}"`) ? [drawing(sign)] : []),
-      make(differs ? "b" : "span", "", words));
+      const isNote = sign === "note", differs = theirs && !theirs.has(words);
+      return make("li", `${isNote ? "answer-note" : ""} ${differs ? "differing" : ""}`.trim(),
+        sign && !isNote ? drawing(sign) : "", make(differs ? "b" : "span", "", words));
     };
     return make("section", "answer",
       make("h3", "answer-code", linked(`atlas.html#${id}`, "", make("code", "", nameOf(code)))),
       make("ul", "answer-facts", ...facts.map(fact)),
       make("p", "answer-note", of),
-      make("p", "answer-links", ...(lesson ? [linked(lesson, "", "Lesson")] : []),
+      make("p", "answer-links", linked(lesson, "", "Lesson"),
         linked(tried(code), "", "Try it in the explorer")));
   };
   const answer = (codes) => {
-    if (!document.getElementById("card-signs")) {
-      const sheet = make("div", "");
-      sheet.id = "card-signs";
-      sheet.innerHTML = signs; // the site's own
-      document.body.append(sheet);
-    }
+    if (!document.getElementById("card-signs"))
+      document.body.append(Object.assign(make("div", "", drawn(signs)), { id: "card-signs" }));
+    const both = linked(tried(...codes), "", "Compare them in the explorer");
     return make("div", "answers", ...codes.map((code, at) => card(code, codes[1 - at])),
-      ...(codes.length > 1 ? [make("p", "answer-compare",
-        linked(tried(...codes), "", "Compare them in the explorer"))] : []));
+      codes.length > 1 ? make("p", "answer-compare", both) : "");
   };
 
   // -- What is listed ---------------------------------------------------------------------
   const HOW = "Try one call, such as detach, or four words in a row of an error message.";
   const said = (count, weak) => (count === 0 ? `No section has these words. ${HOW}`
     : weak ? "Nearest" : count === 1 ? "One result." : `${count} results, the best first.`);
-  const item = ({ address, anchor, kind, heading, title, sentence, message, page: of }, before) =>
-    make("li", "result",
-      ...(anchor && before?.page !== of ? [make("p", "result-page", title)] : []),
-      linked(address, "result-link", make("span", "result-kind", kind), " ",
-        make("span", "", heading)),
-      ...(message || sentence
-        ? [make("p", message ? "result-message" : "result-about", message ?? sentence)] : []));
-  const more = (list, count, query, inPanel) => {
-    if (inPanel) return linked(`search.html?${new URLSearchParams({ q: query })}`, "more-results",
-      `All ${count} results`);
-    const hidden = [...list.querySelectorAll("[hidden]")];
-    const button = make("button", "more-results", `Show ${hidden.length} more`);
-    button.type = "button";
-    button.addEventListener("click", () => {
-      for (const one of hidden) one.hidden = false;
-      button.remove();
-      hidden[0].querySelector("a").focus();
-    });
-    return button;
-  };
-  // Fill a part of the page with the answer to a query and its results.
-  const show = (part, query, atFirst, results = null) => {
-    const isAsked = query.trim() !== "", inPanel = atFirst === IN_PANEL;
-    const all = results ?? (isAsked ? window.searchFor(query) : []), found = all.slice(0, MOST);
-    const ids = isAsked && !found[0]?.message ? read.cards(query) : [];
-    const codes = ids.map((id) => codeOf.get(id));
-    // Below a box only what is seen is made: the search page shows the others.
-    const list = make("ol", "results", ...found.slice(0, inPanel ? IN_PANEL : MOST)
-      .map((one, at) => Object.assign(item(one, found[at - 1]), { hidden: at >= atFirst })));
+  const item = (one, before) => make("li", "result",
+    one.anchor && before?.page !== one.page ? make("p", "result-page", one.title) : "",
+    linked(one.address, "result-link", make("span", "result-kind", one.kind), " ",
+      make("span", "", one.heading)),
+    one.message ? make("p", "result-message", one.message)
+      : one.sentence ? make("p", "result-about", one.sentence) : "");
+  // Fill a part of the page with the answer to a query and its first results.
+  const show = (part, query, atFirst) => {
+    const asked = query.trim(), all = asked ? window.searchFor(query) : [];
+    const count = Math.min(all.length, MOST), rest = count - atFirst;
+    const items = (from, to) =>
+      all.slice(from, to).map((one, at) => item(one, all[from + at - 1]));
+    const codes = asked && !all[0]?.message ? read.cards(query).map((id) => codeOf.get(id)) : [];
     // One part goes on saying how many there are: what is replaced is not announced.
     const status = part.querySelector(".result-count") ?? make("p", "result-count");
     status.setAttribute("role", "status");
     const spoken = codes.map((code) =>
       `${nameOf(code)}: ${cards[code].facts.map(([, words]) => words).join(", ")}. `);
-    status.replaceChildren(...(isAsked
-      ? [make("span", "for-screen-readers", ...spoken), said(found.length, all.weak)] : []));
+    status.replaceChildren(...(asked
+      ? [make("span", "for-screen-readers", ...spoken), said(count, all.weak)] : []));
     for (const old of [...part.children]) if (old !== status) old.remove();
     if (!status.isConnected) part.prepend(status);
     if (codes.length) status.before(answer(codes));
-    if (found.length) part.append(list);
-    if (found.length > atFirst) part.append(more(list, found.length, query, inPanel));
+    const list = make("ol", "results", ...items(0, atFirst));
+    if (count) part.append(list);
+    if (rest > 0 && atFirst === IN_PANEL)
+      part.append(linked(`search.html?${new URLSearchParams({ q: query })}`, "more-results",
+        `All ${count} results`));
+    else if (rest > 0) {
+      const button = make("button", "more-results", `Show ${rest} more`);
+      part.append(Object.assign(button, { type: "button", onclick() {
+        list.append(...items(atFirst, MOST));
+        button.remove();
+        list.children[atFirst].querySelector("a").focus();
+      } }));
+    }
   };
 
   const attach = (form) => {
     const input = form.querySelector("input[type=search]");
-    const onPage = form.classList.contains("search-again");
-    const panel = (onPage && page) || make("div", "search-panel");
-    const floats = !onPage;
-    const stays = form.closest(".sidebar-drawer, .mobile-header") !== null;
-    if (!panel.isConnected) form.after(panel);
+    const floats = !form.matches(".search-again"), isAsked = () => input.value.trim() !== "";
+    const panel = (!floats && page) || make("div", "search-panel");
+    if (panel !== page) form.after(panel);
     if (floats) Object.assign(panel, { popover: "manual", hidden: true }); // above all else
 
-    const close = () => {
-      if (!floats || panel.hidden) return;
-      panel.hidePopover?.();
-      panel.hidden = true;
-    };
-    const open = () => {
+    const toggle = (isOpen) => {
       if (!floats) return;
-      panel.hidden = false;
-      if (panel.showPopover && !panel.matches(":popover-open")) panel.showPopover();
-      const box = input.getBoundingClientRect(), width = Math.min(640, innerWidth - 16);
-      const left = Math.max(8, Math.min(box.left, innerWidth - width - 8));
-      Object.assign(panel.style, {
-        position: stays ? "fixed" : "absolute", width: `${width}px`,
-        left: `${left + (stays ? 0 : scrollX)}px`,
-        top: `${box.bottom + 6 + (stays ? 0 : scrollY)}px`,
-        maxHeight: stays ? `${innerHeight - box.bottom - 14}px` : "",
+      panel.hidden = !isOpen;
+      panel.togglePopover?.(isOpen);
+      if (!isOpen) return;
+      const { left, bottom } = input.getBoundingClientRect();
+      const width = Math.min(640, innerWidth - 16);
+      Object.assign(panel.style, { // in a header or a menu, which scrolling leaves in sight
+        position: "fixed", top: `${bottom + 6}px`, maxHeight: `${innerHeight - bottom - 14}px`,
+        left: `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`, width: `${width}px`,
       });
     };
     const apply = () => {
-      const isAsked = input.value.trim() !== "";
       show(panel, input.value, floats ? IN_PANEL : AT_FIRST);
-      if (isAsked) open(); else close();
-      if (onPage) document.getElementById("all-pages")?.toggleAttribute("hidden", isAsked);
-    };
-    const keep = () => {
-      if (!page) return;
+      toggle(isAsked());
+      if (panel !== page) return;
+      document.getElementById("all-pages").hidden = isAsked();
       const address = `${location.pathname}?${new URLSearchParams({ q: input.value })}`;
       try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
     };
-    const step = (event, by) => {
-      const all = [...panel.querySelectorAll(
-        ".answers a, .result:not([hidden]) a, .more-results")];
-      const place = all.indexOf(document.activeElement) + by;
-      if (place >= all.length) return;
-      event.preventDefault();
-      (place < 0 ? input : all[place]).focus();
-    };
     const keys = (event) => {
-      if (event.key === "ArrowDown") step(event, 1);
-      else if (event.key === "ArrowUp" && event.target !== input) step(event, -1);
-      else if (event.key === "Escape" && (event.target !== input || (floats && !panel.hidden))) {
-        event.preventDefault();
-        input.focus();
-        close();
-      }
+      const { key, target } = event, by = { ArrowDown: 1, ArrowUp: -1 }[key];
+      const stops = [input, ...panel.querySelectorAll(".answers a, .result a, .more-results")];
+      const to = key === "Escape" && (target !== input || (floats && !panel.hidden)) ? input
+        : by && stops[Math.max(0, stops.indexOf(document.activeElement)) + by];
+      if (!to) return;
+      event.preventDefault();
+      to.focus();
+      if (key === "Escape") toggle(false);
     };
-    input.addEventListener("input", () => { apply(); if (onPage) keep(); });
-    input.addEventListener("focus", () => { if (floats && input.value.trim()) open(); });
+    input.addEventListener("input", apply);
+    input.addEventListener("focus", () => { if (isAsked()) toggle(true); });
     form.addEventListener("keydown", keys);
     panel.addEventListener("keydown", keys);
     form.addEventListener("submit", (event) => {
-      if (!onPage) return; // the search page shows them all
+      if (floats) return; // the search page shows them all
       event.preventDefault();
       apply();
-      keep();
       panel.querySelector(".results a")?.focus();
     });
-    const leave = ({ target }) => {
-      if (!form.contains(target) && !panel.contains(target)) close();
-    };
-    for (const event of ["pointerdown", "focusin"]) document.addEventListener(event, leave);
-    if (page && onPage && !input.value)
-      input.value = new URLSearchParams(location.search).get("q") ?? "";
-    if (input.value && (onPage || document.activeElement === input)) apply();
+    for (const event of ["pointerdown", "focusin"])
+      document.addEventListener(event, ({ target }) => {
+        if (!form.contains(target) && !panel.contains(target)) toggle(false);
+      });
+    if (panel === page) input.value ||= new URLSearchParams(location.search).get("q") ?? "";
+    if (input.value && (!floats || document.activeElement === input)) apply();
   };
   for (const form of document.querySelectorAll("form[role=search]:not(.explorer-line)"))
     attach(form);

@@ -11,7 +11,6 @@ from tensor_maps.atlas.calls import Call
 
 from tensor_copies.markup import TEMPLATES
 
-STYLE = "signs.css"
 WIDTH = 360.0
 TOP, HEIGHT = -70, 200  # of the frame that all pictures have, so that none jumps
 

@@ -8,8 +8,7 @@ of few sections stand there. Beside them it has the answer cards of calls.
 
 The phrases stand in ``docs/asked.toml``, in readers' own words, and on no page. Each
 of its keys names a page or a section of one, as the address bar does
-(``errors/to_numpy#numpy-device``); a lesson is named by its script below
-``examples/``, without its ending (``1_basics/detach#remember``).
+(``errors/to_numpy#numpy-device``).
 """
 
 from __future__ import annotations
@@ -18,24 +17,20 @@ import re
 import tomllib
 from collections import Counter
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from tensor_copies.calls.facts import facts
 from tensor_copies.calls.pictures import sheet
 from tensor_copies.calls.words import SIGNS, card
-from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.markup import write_script
 from tensor_copies.search.sections import ATLAS, KINDS, OF, Section, all_sections
 
 logger = logging.getLogger(__name__)
-DATA = "search_index.js"
 ASKED = "asked.toml"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
 # What code calls or takes from something; names of tensors are chance.
@@ -47,44 +42,33 @@ PROSE = 5  # its place in what is told of a section
 
 
 def write_index(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the script when all pages have been read (``env-updated``)."""
+    """Write the script when all pages have been read (``env-updated``).
+
+    A phrase of no section is a warning, and so the end of a strict build.
+    """
     if app.builder.format != "html":
         return
-    phrases, address = _asked(app), app.builder.get_target_uri
-    told = {
-        page: [_entry(one, phrases.get((page, one.anchor), [])) for one in own]
-        for page, own in all_sections(app).items()
-    }
-    entries = list(chain.from_iterable(told.values()))
-    often = Counter(chain.from_iterable(one[PROSE] for one in entries))
+    titles = [(page, own[0].heading) for page, own in all_sections(app).items()]
+    app.config.html_context["all_pages"] = titles  # for templates/search.html
+    path = Path(app.srcdir, ASKED)
+    asked = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+    pages, names = [], []
+    for page, own in all_sections(app).items():
+        told = []
+        for one in own:
+            names.append(f"{page}#{one.anchor}".rstrip("#"))
+            told.append(_entry(one, asked.get(names[-1], [])))
+        pages.append([app.builder.get_target_uri(page), told])
+    for name in asked.keys() - names:
+        near = ", ".join(get_close_matches(name, names))
+        logger.warning("%s: %s is no section. Near to it: %s", ASKED, name, near)
+    entries = [one for _, told in pages for one in told]
+    often = Counter(word for one in entries for word in one[PROSE])
     for one in entries:
         one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
-    pages = [[address(page), own] for page, own in told.items()]
-    whole = {"kinds": KINDS, "pages": pages, **_cards(app)}
-    write_script(app, DATA, "searchIndex", whole)
-
-
-def _asked(app: Sphinx) -> dict[tuple[str, str], list[str]]:
-    """Return the phrases of each section, by its page and anchor.
-
-    A name of nothing is a warning, and so the end of a strict build.
-    """
-    path = Path(app.srcdir, ASKED)
-    try:
-        listed = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
-    except tomllib.TOMLDecodeError as error:
-        raise ExtensionError(f"{ASKED}: {error}") from None
-    gallery = f"{app.config.sphinx_gallery_conf['gallery_dirs'][0]}/"
-    places = {}
-    for page, own in all_sections(app).items():
-        name = page.removeprefix(gallery) if page in lesson_scripts(app) else page
-        places |= {
-            f"{name}#{one.anchor}".rstrip("#"): (page, one.anchor) for one in own
-        }
-    for name in set(listed) - set(places):
-        near = ", ".join(get_close_matches(name, places))
-        logger.warning("%s: %s is no section. Near to it: %s", ASKED, name, near)
-    return {places[name]: listed[name] for name in listed if name in places}
+    known = {"kinds": KINDS, "pages": pages}
+    known |= _cards(app) if ATLAS in env.found_docs else {}
+    write_script(app, "search_index.js", "searchIndex", known)
 
 
 def _entry(section: Section, phrases: list[str]) -> list[Any]:
@@ -101,27 +85,18 @@ def _entry(section: Section, phrases: list[str]) -> list[Any]:
 
 def _cards(app: Sphinx) -> dict[str, Any]:
     """Return the answer card of each call by its code, and what finds it in a query."""
-    if ATLAS not in app.env.found_docs:
-        return {"cards": {}, "chips": {}, "forms": {}, "signs": ""}
     data, made = facts(), {}
-    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
     for call in data.calls.values():
         said, notes = card(data, call)
-        lesson = f"{gallery}/{call.lesson}"
-        is_there = lesson in lesson_scripts(app)
         made[call.code] = {
             "id": call.id,
             "subject": call.subject,
             "of": f"{call.subject} is a {OF[call.subject]}.",
             "facts": [*said, *(("note", note) for note in notes)],
-            "lesson": app.builder.get_target_uri(lesson) if is_there else "",
+            "lesson": app.builder.get_target_uri(f"auto_examples/{call.lesson}"),
         }
-    return {
-        "cards": made,
-        "chips": data.chips,
-        "forms": data.forms,
-        "signs": str(sheet({f"card-{sign}": [sign] for sign in SIGNS})),
-    }
+    drawn = str(sheet({f"card-{sign}": [sign] for sign in SIGNS}))
+    return {"cards": made, "chips": data.chips, "forms": data.forms, "signs": drawn}
 
 
 def _slug(heading: str) -> str:

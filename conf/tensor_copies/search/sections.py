@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from textwrap import shorten
 
 from docutils import nodes
@@ -30,11 +29,11 @@ from tensor_copies.markup import LONGEST, beginning, is_fold
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
 )  # fmt: skip
+REMEMBER = "Remember"  # the section that ends a lesson
 ATLAS = "atlas"  # the page that has a row for each call
 # What plays the part of x, of which alone a card and a row say what they say.
 OF = SUBJECTS | {"x": "2 × 3 float32 tensor", "a": "2 × 3 float32 NumPy array"}
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE, "question-entry": QUESTION}
-PRINTED = {"output", OUTPUT}  # the classes of what code printed
 # Furniture of a page, by the class of the part that has it: no text of a section.
 # A cell that is folded or removed computes what the page shows.
 FURNITURE = {
@@ -63,27 +62,25 @@ def all_sections(app: Sphinx) -> dict[str, list[Section]]:
     """Return the sections of all pages: home, the lessons in order, pages by name."""
     first = [app.config.root_doc, *lesson_scripts(app)]
     pages = first + sorted(app.env.found_docs - set(first))
-    return {page: [*_sections(app, page), *_calls(page)] for page in pages}
+    return {page: [*_sections(app, page)] for page in pages}
 
 
 def _sections(app: Sphinx, page: str) -> Iterator[Section]:
-    """Yield the sections of a page, the page as a whole first, then its terms."""
+    """Yield the sections of a page, the page as a whole first, then terms and calls."""
     doctree, is_lesson = app.env.get_doctree(page), page in lesson_scripts(app)
     for section in doctree.findall(nodes.section):
         is_page, heading = section.parent is doctree, _plain(app, page, section[0])
-        if is_lesson and heading == "Remember":
+        if is_lesson and heading == REMEMBER:
             continue  # its lines stand with the page
         own = list(_own(section[1:]))
-        if is_page and is_lesson and section[-1][0].astext() == "Remember":
+        if is_page and is_lesson:
             own += _own(section[-1][1:])
         asked = [node["words"] for node in own if isinstance(node, choices)]
-        kind = next(
-            (OF_CLASS[name] for name in section["classes"] if name in OF_CLASS),
-            LESSON if is_lesson else QUESTION if asked else PAGE,
-        )
+        kind = LESSON if is_lesson else QUESTION if asked else PAGE
+        for name in section["classes"]:
+            kind = OF_CLASS.get(name, kind)
         described = app.env.metadata[page].get("description", "") if is_page else ""
-        said = (_answer(app, page, node) for node in own)
-        sentence = beginning(_first(chain([described], said, asked)))
+        sentence = beginning(_first([described, *_answers(app, page, own), *asked]))
         prose, code, text = _said(app, page, own, kind)
         if sentence or code or is_page:
             anchor = "" if is_page else section["ids"][0]
@@ -92,25 +89,23 @@ def _sections(app: Sphinx, page: str) -> Iterator[Section]:
         if isinstance(term.parent.parent, addnodes.glossary):
             said = _said(app, page, term[-1].findall(), TERM)
             sentence = beginning(_plain(app, page, term[-1]))
-            for name in (one for one in term if isinstance(one, nodes.term)):
+            for name in term.findall(nodes.term):
                 yield Section(name["ids"][0], TERM, name.astext(), sentence, *said)
+    if page == ATLAS:
+        yield from _calls()
 
 
-def _calls(page: str) -> Iterator[Section]:
+def _calls() -> Iterator[Section]:
     """Yield a section for each row of the Atlas, with what its card says."""
-    if page != ATLAS:
-        return
     data = facts()
     for call in data.calls.values():
         said, notes = card(data, call)
         words = ", ".join([*(words for _, words in said), *notes])
-        sentence = f"Of a {OF[call.subject]}: {words}."
-        sentence = shorten(sentence, LONGEST, placeholder=" ...")
+        words = f"Of a {OF[call.subject]}: {words}."
+        sentence = shorten(words, LONGEST, placeholder=" ...")
         prose = f"{call.group} {call.lesson.rpartition('/')[2].replace('_', ' ')}"
-        yield Section(
-            call.id, CALL, one_line(call.code), sentence, prose,
-            f"{call.code} {call.api}", f"{sentence}\n",
-        )  # fmt: skip
+        code, heading = f"{call.code} {call.api}", one_line(call.code)
+        yield Section(call.id, CALL, heading, sentence, prose, code, f"{sentence}\n")
 
 
 def _own(parts: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
@@ -124,17 +119,16 @@ def _own(parts: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
             yield from _own(part.children)
 
 
-def _answer(app: Sphinx, page: str, node: nodes.Node) -> str:
-    """Return what a paragraph or a list of lessons says, if no question asks for it."""
-    if isinstance(node, lesson_rows):
-        names = (lesson.rpartition("/")[2] for lesson in node["pages"])
-        return ", ".join(short_titles()[name] for name in names)
-    if not isinstance(node, nodes.paragraph):
-        return ""
-    above = node.parent
-    while above is not None and not is_fold(above, "predict"):
-        above = above.parent
-    return _plain(app, page, node) if above is None else ""
+def _answers(app: Sphinx, page: str, own: list[nodes.Node]) -> Iterator[str]:
+    """Yield what paragraphs and lists of lessons say, if no question asks for it."""
+    folds = [one for one in own if is_fold(one, "predict")]
+    asked_for = {id(part) for one in folds for part in one.findall()}
+    for node in own:
+        if isinstance(node, lesson_rows):
+            names = (lesson.rpartition("/")[2] for lesson in node["pages"])
+            yield ", ".join(short_titles()[name] for name in names)
+        elif isinstance(node, nodes.paragraph) and id(node) not in asked_for:
+            yield _plain(app, page, node)
 
 
 def _first(said: Iterable[str]) -> str:
@@ -181,7 +175,7 @@ def _said(
             block, classes = node.astext().strip(), set(node["classes"])
             if "text_plain" in classes and block.startswith("<"):
                 continue  # the name of an object whose picture is shown
-            is_output = bool(PRINTED & classes)
+            is_output = bool({"output", OUTPUT} & classes)
             if not is_output:
                 codes.append(block)
             elif kind != ERROR:  # whose messages are in the list of messages
