@@ -2,14 +2,10 @@
 // is there. Nothing runs when the page loads, unless its address asks.
 (() => {
   "use strict";
+  const { element } = window;
   const form = document.querySelector(".atlas-filter");
   if (!form) return;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const element = (name, more, ...parts) => {
-    const one = Object.assign(document.createElement(name), more);
-    one.append(...parts);
-    return one;
-  };
   const rows = all("table.atlas tr[id]");
   const { q: search, on: place, x: kind, has: chips } = form.elements;
 
@@ -65,8 +61,7 @@
   const codeOf = (row, part) =>
     (row.querySelector(part) ?? row.querySelector("code")).textContent;
   const draw = async (row) => {
-    await (loading ??= new Promise((onload, onerror) =>
-      document.head.append(element("script", { src: form.dataset.facts, onload, onerror }))));
+    await (loading ??= window.loadScripts([form.dataset.facts]));
     const { texts, pieces, pictures, ...facts } = window.callFacts, code = codeOf(row, "pre b");
     const known = facts.seen[code]?.[place.selectedIndex] ?? [];
     const chosen = Object.keys(facts.states).indexOf(kind.value);

@@ -4,6 +4,7 @@
 // address (?message=...). An old address of an entry (errors.html#its-name) is led on to it.
 addEventListener("DOMContentLoaded", () => {
   "use strict";
+  const { element, loadScripts } = window;
   const form = document.querySelector("form.desk");
   const [input, count, list, own, noHit] = ["textarea", ".count", ".near", ".own-line", ".no-hit"]
     .map((part) => form.querySelector(part));
@@ -26,12 +27,8 @@ addEventListener("DOMContentLoaded", () => {
   const begin = async () => {
     if (begun) return;
     begun = true;
-    await Promise.all(["messages.js", "find_message.js", "code.js"].map((name) =>
-      new Promise((done) => {
-        const script = Object.assign(document.createElement("script"), { onload: done });
-        script.src = `${root}_static/${name}`;
-        document.head.append(script);
-      })));
+    await loadScripts(["messages.js", "find_message.js", "code.js"].map((name) =>
+      `${root}_static/${name}`));
     find = window.messageFinder(window.knownMessages);
     addEventListener("hashchange", lead);
     lead();
@@ -39,12 +36,8 @@ addEventListener("DOMContentLoaded", () => {
   };
 
   // A frame, as Python, IPython, rich and pytest write it: file, line, name.
-  const FRAMES = [
-    /File "([^"]+)", line (\d+)(?:, in ([\w<>.]+))?/,
-    /File (\S+\.py):(\d+), in ([\w<>.]+)/,
-    /((?:Cell )?In ?\[\d+\]), line (\d+)()/,
-    /^[\s│]*(\S+\.py):(\d+)(?::? in ([\w<>.]+)|: \w*Error)/,
-  ];
+  const FRAME = new RegExp(/(?:File "?|^\s*)((?:Cell )?In ?\[\d+\]|(?<=")[^"]+|\S+\.py)"?/.source +
+    /(?:, line |:(?=\d+:?,? in |\d+: \w*Error))(\d+)(?:[,:]? in ([\w<>.]+)|: \w*Error)?/.source);
   const FOREIGN =
     /(?:site|dist)-packages|[\\/]lib[\\/]python3|[\\/]torch[\\/]|^<(?!ipython|stdin|string)/;
   const POINTED = /^\s*(?:❱|-+>|>)/;
@@ -52,10 +45,8 @@ addEventListener("DOMContentLoaded", () => {
   const ownLine = (query) => {
     const lines = query.replace(/\x1b\[[\d;]*m/g, "").split(/\r?\n|(?=\bFile ")/)
       .map((line) => line.replace(/^[│┃ ]*[│┃]|[│┃]\s*$/g, ""));
-    const frames = lines.flatMap((line, place) => {
-      const frame = FRAMES.map((one) => one.exec(line)).find(Boolean);
-      return frame ? { frame, place } : [];
-    });
+    const frames = lines.map((line, place) => ({ frame: FRAME.exec(line), place }))
+      .filter(({ frame }) => frame);
     const mine = frames.findLastIndex(({ frame }) => !FOREIGN.test(frame[1]));
     if (mine < 0) return [];
     const { frame, place } = frames[mine], [whole, file, number, name] = frame;
@@ -70,20 +61,15 @@ addEventListener("DOMContentLoaded", () => {
       below ? `. Frames of libraries below it: ${below}.` : "."];
   };
 
-  const make = (name, ...parts) => {
-    const made = document.createElement(name);
-    made.append(...parts);
-    return made;
-  };
   const coded = (text) => // with what stands between backticks as code
-    text.split("`").map((part, at) => (at % 2 ? make("code", part) : part));
+    text.split("`").map((part, at) => (at % 2 ? element("code", {}, part) : part));
   const lineOf = (one) => { // a message, or a section that the search has found
-    const link = make("a", one.heading ?? one.title);
-    link.href = location.pathname.endsWith(one.page) ? `#${one.anchor}` : root + one.address;
-    const item = make("li", link, make("p", ...coded(one.cause ?? one.sentence)));
+    const href = location.pathname.endsWith(one.page) ? `#${one.anchor}` : root + one.address;
+    const item = element("li", {}, element("a", { href }, one.heading ?? one.title),
+      element("p", {}, ...coded(one.cause ?? one.sentence)));
     if (!one.cure) return item;
-    const code = make("pre", one.cure);
-    item.append(make("div", code));
+    const code = element("pre", {}, one.cure);
+    item.append(element("div", {}, code));
     window.addCopyButton(code);
     return item;
   };
@@ -112,12 +98,9 @@ addEventListener("DOMContentLoaded", () => {
             near.length ? "Nearest:" : ""}`;
   };
   const keep = () => {
-    const asked = new URLSearchParams(location.search);
-    asked.delete("message");
-    if (input.value.trim()) asked.set("message", input.value.trim().slice(-4000));
-    try {
-      history.replaceState(null, "", asked.size ? `?${asked}` : location.pathname);
-    } catch { /* a page from a file: no address to keep it in */ }
+    const message = input.value.trim().slice(-4000);
+    const address = message ? `?${new URLSearchParams({ message })}` : location.pathname;
+    try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
   };
 
   input.addEventListener("keydown", (event) => {

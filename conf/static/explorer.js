@@ -3,14 +3,10 @@
 // reader's first touch; nothing is computed here but which of them to show.
 (() => {
   "use strict";
+  const { element, loadScripts } = window;
   const root = document.querySelector(".explorer");
   if (!root) return;
   const find = (name, within = root) => within.querySelector(`.explorer-${name}`);
-  const element = (name, more, ...parts) => {
-    const one = Object.assign(document.createElement(name), more);
-    one.append(...parts);
-    return one;
-  };
   const either = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
   // -- What was seen ----------------------------------------------------------------------
@@ -19,9 +15,7 @@
   const now = { lanes: ["x.detach()"], at: 0, x: "", on: "", write: "", told: null };
   const chosen = { x: "", on: "" }; // by the reader: what a line chooses for itself isn't kept
   const chains = new Map([["x", { size: 0 }]]); // what comes before the last call of a chain
-  const load = (src) => new Promise((onload, onerror) =>
-    document.head.append(element("script", { src, async: false, onload, onerror })));
-  const loaded = () => (loading ??= Promise.all(root.dataset.load.split(" ").map(load)).then(() => {
+  const loaded = () => (loading ??= loadScripts(root.dataset.load.split(" ")).then(() => {
     facts = window.callFacts;
     ({ read, pair } = window.callReader(facts));
     [states, devices] = [Object.keys(facts.states), Object.keys(facts.devices)];

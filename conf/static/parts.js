@@ -1,0 +1,11 @@
+// What the scripts of several pages share.
+// An element with its properties and its parts. A text stays text: it becomes no markup.
+window.element = (name, properties, ...parts) => {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...parts);
+  return made;
+};
+// Loads scripts, which run one after the other.
+window.loadScripts = (addresses) => Promise.all(addresses.map((src) =>
+  new Promise((onload, onerror) => document.head.append(
+    window.element("script", { src, async: false, onload, onerror })))));
