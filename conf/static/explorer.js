@@ -37,6 +37,7 @@
   const runs = (...kind) => !raises(seenOf(...kind) ?? { error: -1 });
   const memoryOf = ({ sign }) => sign.split("-")[0];
   const withoutLast = (code) => chains.get(code)?.before ?? "x";
+  const baseOf = (code) => (runs(code) ? code : withoutLast(code)); // of another call
   // For some kinds of x a chain ends early, at the call that raises.
   const cut = (code, ...kind) =>
     (seenOf(code, ...kind) || !chains.get(code)?.size ? code : cut(withoutLast(code), ...kind));
@@ -171,19 +172,17 @@
 
   // -- The page ---------------------------------------------------------------------------
   const drawn = (seen, code) => {
-    const holder = element("div"), [, cells = []] = seen.writes?.[now.write] ?? [];
     // Of the build: nothing that a reader typed.
-    holder.innerHTML = facts.pictures[seen.picture].map((at) => facts.pieces[at]).join("");
-    const svg = holder.firstChild, ariaLabel = `y = ${code}: ${text(seen.said)}`;
-    Object.assign(svg, { role: "img", ariaLabel });
-    (cells ?? []).forEach((changed, memory) => {
+    const innerHTML = facts.pictures[seen.picture].map((at) => facts.pieces[at]).join("");
+    const svg = element("div", { innerHTML }).firstChild;
+    seen.writes?.[now.write]?.[1]?.forEach((changed, memory) => {
       const row = svg.querySelectorAll(`.tm-row[data-memory="${memory}"] .tm-cell`);
       for (const one of changed.map((at) => row[at]).filter(Boolean)) {
         one.classList.add("changed");
         one.querySelector("text").textContent = "7";
       }
     });
-    return svg;
+    return Object.assign(svg, { role: "img", ariaLabel: `y = ${code}: ${text(seen.said)}` });
   };
   const showCode = (part, code, told) => {
     const line = /=|\n/.test(code.replace(/\([^]*?\)/g, "")) ? code : `y = ${code}`;
@@ -244,9 +243,7 @@
     now.lanes.forEach((lane, place) => showLane(lane, place, differing));
     root.classList.toggle("two", two);
     find("verdict").textContent = verdict();
-    const code = now.lanes[now.at], isRaised = !runs(code);
-    // Another call takes the place of one that raises.
-    const base = isRaised ? withoutLast(code) : code, isChain = chains.has(code);
+    const code = now.lanes[now.at], base = baseOf(code), isChain = chains.has(code);
     const isOpen = isChain && chains.get(base).size < facts.longest;
     for (const chip of root.querySelectorAll("[data-call]")) {
       const next = isOpen ? seenOf(base + facts.chips[chip.dataset.call]) : null;
@@ -256,7 +253,7 @@
     }
     find("hint").textContent = !isChain ? "Remove this call to build a chain of calls."
       : !isOpen ? `A chain has at most ${facts.longest} calls. Remove one.`
-        : isRaised ? "This raises. Another call takes the place of the last one."
+        : base !== code ? "This raises. Another call takes the place of the last one."
           : root.querySelector(".fails") ? "Crossed-out calls raise here." : "";
     for (const name of ["undo", "clear"]) find(name).ariaDisabled = code === "x";
     find("compare").hidden = two;
@@ -345,10 +342,7 @@
     await loaded();
     act(button.dataset, [...find("lanes").children].indexOf(button.closest(".explorer-lane")));
   });
-  press("[data-call]", ({ call }) => {
-    const code = now.lanes[now.at];
-    put((runs(code) ? code : withoutLast(code)) + facts.chips[call]);
-  });
+  press("[data-call]", ({ call }) => put(baseOf(now.lanes[now.at]) + facts.chips[call]));
   press(".explorer-undo", () => put(withoutLast(now.lanes[now.at])));
   press(".explorer-clear", () => put("x"));
   press(".explorer-compare", () => {
