@@ -73,11 +73,8 @@
     const [x] = Object.values(facts.states)[at], on = Object.values(facts.devices);
     const when = facts.rows[code].subject === "x"
       ? `If x is ${x}, on ${on[place.selectedIndex]}: ` : "";
-    const listed = (outcome.facts ?? []).map((said) => {
-      const [title, answer, detail] = said.map((one) => texts[one] ?? "");
-      const value = element("dd", {}, answer, element("small", {}, detail));
-      return element("div", {}, element("dt", {}, title), value);
-    });
+    const listed = (outcome.facts ?? []).map((fact) =>
+      window.factRow(fact.map((one) => texts[one] ?? "")));
     row.querySelector(".facts").prepend(element("figure", {},
       element("div", { innerHTML, ariaHidden: true }),
       element("figcaption", {}, when + texts[outcome.said]), element("dl", {}, ...listed)));

@@ -15,7 +15,6 @@ addEventListener("DOMContentLoaded", () => {
   const all = mistakes ? `${mistakes} mistakes`
     : `${document.querySelectorAll("article .toctree-l2").length} messages`;
   const KINDS = mistakes ? ["Mistake"] : ["Error", "Question", "Mistake"];
-  let find = mistakes ? () => [] : undefined;
 
   const lead = () => {
     const name = decodeURIComponent(location.hash.slice(1));
@@ -23,7 +22,7 @@ addEventListener("DOMContentLoaded", () => {
     if (entry) location.replace(root + entry.address);
   };
   // The messages come with the first touch, or with an address that asks for one.
-  let begun = find !== undefined;
+  let begun = mistakes > 0, find = begun ? () => [] : null;
   const begin = async () => {
     if (begun) return;
     begun = true;
@@ -83,9 +82,7 @@ addEventListener("DOMContentLoaded", () => {
     const near = query && find && !hits.length ? nearest(text) : [];
     list.replaceChildren(...[...hits, ...near].map(lineOf));
     list.classList.toggle("exact", hits.length > 0);
-    list.hidden = !list.children.length;
     own.replaceChildren(...ownLine(query));
-    own.hidden = !own.firstChild;
     noHit.hidden = !query || hits.length > 0;
     search.href = `${searchPage}?${new URLSearchParams({ q: query })}`;
     if (report) report.href = `${reportPage}?${new URLSearchParams({

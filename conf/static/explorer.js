@@ -3,7 +3,7 @@
 // reader's first touch; nothing is computed here but which of them to show.
 (() => {
   "use strict";
-  const { element, loadScripts } = window;
+  const { element, factRow, loadScripts } = window;
   const root = document.querySelector(".explorer");
   if (!root) return;
   const find = (name, within = root) => within.querySelector(`.explorer-${name}`);
@@ -101,7 +101,6 @@
     if (now.lanes.length < 2) return "";
     const kinds = states.map((x) => [stateWords(x), compare(x)]);
     const same = kinds.filter(([, one]) => !isOther(one)).map(([words]) => words);
-    const isAll = same.length === states.length;
     const differ = compare().differ.map(([title, ...how]) =>
       `${title.toLowerCase()} (${how.join(" | ")})`);
     // What differs hangs on x, unless it is the same for every kind.
@@ -119,11 +118,10 @@
       const words = either.format(raising.map(([kind]) => kind));
       if (words) said.push(`${code.split("\n")[0]} raises if x is ${words}.`);
     });
-    if (said.length && same.length && !isAll)
-      said.push(`No difference if x is ${either.format(same)}.`);
-    if (said.length) return said.join(" ");
-    return isAll ? "Same memory, gradient, device and layout for every kind of x, called like this."
-      : "No difference for this x. Try another kind of x.";
+    if (same.length === kinds.length) return said.join(" ") ||
+      "Same memory, gradient, device and layout for every kind of x, called like this.";
+    if (said.length && same.length) said.push(`No difference if x is ${either.format(same)}.`);
+    return said.join(" ") || "No difference for this x. Try another kind of x.";
   };
 
   // -- What is said of a typed line: of all that was read, and how far that is ------------
@@ -215,11 +213,10 @@
     const most = steps > 1 || told?.unread ? 0 : isOne ? 4 : Infinity;
     part("facts").classList.toggle("own", seen?.sign.startsWith("copies") === true);
     part("facts").replaceChildren(...(seen?.facts ?? []).slice(0, most).map((fact) => {
-      const [title, answer, detail] = fact.map(text), isOther = differing.includes(title);
-      const mark = isOther ? [element("mark", {}, "differs")] : [];
-      return element("div", { className: isOther ? "other" : "" },
-        element("dt", {}, title, ...mark),
-        element("dd", {}, answer, element("small", {}, detail)));
+      const row = factRow(fact.map(text)), isOther = differing.includes(text(fact[0]));
+      row.classList.toggle("other", isOther);
+      if (isOther) row.firstChild.append(element("mark", {}, "differs"));
+      return row;
     }));
     for (const button of page.querySelectorAll("[data-write]")) {
       const target = button.dataset.write === "x" ? row?.subject ?? "x" : "y";

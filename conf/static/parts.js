@@ -5,6 +5,10 @@ window.element = (name, properties, ...parts) => {
   made.append(...parts);
   return made;
 };
+// A fact of a call: what it is about, the answer, and more of it.
+window.factRow = ([title, answer, detail]) => window.element("div", {},
+  window.element("dt", {}, title),
+  window.element("dd", {}, answer, window.element("small", {}, detail)));
 // Loads scripts, which run one after the other.
 window.loadScripts = (addresses) => Promise.all(addresses.map((src) =>
   new Promise((onload, onerror) => document.head.append(

@@ -62,8 +62,8 @@ window.searchReady.then(() => {
       all.slice(from, to).map((one, at) => item(one, all[from + at - 1]));
     const codes = asked && !all[0]?.message ? read.cards(query).map((id) => codeOf.get(id)) : [];
     // One part goes on saying how many there are: what is replaced is not announced.
-    const status = part.querySelector(".result-count") ?? make("p", "result-count");
-    status.setAttribute("role", "status");
+    const status = part.querySelector(".result-count") ??
+      element("p", { className: "result-count", role: "status" });
     const spoken = codes.map((code) =>
       `${nameOf(code)}: ${cards[code].facts.map(([, words]) => words).join(", ")}. `);
     status.replaceChildren(...(asked
