@@ -18,7 +18,7 @@ addEventListener("DOMContentLoaded", () => {
 
   const lead = () => {
     const name = decodeURIComponent(location.hash.slice(1));
-    const entry = window.knownMessages?.find(({ anchor }) => anchor === name);
+    const entry = window.knownMessages.find(({ anchor }) => anchor === name);
     if (entry) location.replace(root + entry.address);
   };
   // The messages come with the first touch, or with an address that asks for one.

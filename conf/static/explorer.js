@@ -298,11 +298,9 @@
     change({ lanes: [told.code], at: 0, write: "", x, on: chosen.on, told: { ...told, line } });
     // Who writes to a leaf wants no_grad rather than another x.
     const other = !runs(told.code) && ["no_grad", ...states].find((one) => runs(told.code, one));
-    if (other) {
-      const button = { type: "button", onclick: () => change({ x: other }) };
-      find("read").append(` It raises if x is ${stateWords(now.x)}. It runs if x is `,
-        element("button", button, stateWords(other)), ".");
-    }
+    const button = { type: "button", onclick: () => change({ x: other }) };
+    if (other) find("read").append(` It raises if x is ${stateWords(now.x)}. It runs if x is `,
+      element("button", button, stateWords(other)), ".");
     return told.whole && !told.unread ? "all" : "part";
   };
   const ask = async () => {
