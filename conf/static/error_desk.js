@@ -4,7 +4,7 @@
 // address (?message=...). An old address of an entry (errors.html#its-name) is led on to it.
 addEventListener("DOMContentLoaded", () => {
   "use strict";
-  const { element, loadScripts } = window;
+  const { element, keepInAddress, loadScripts } = window;
   const form = document.querySelector("form.desk");
   const [input, count, list, own, noHit] = ["textarea", ".count", ".near", ".own-line", ".no-hit"]
     .map((part) => form.querySelector(part));
@@ -72,14 +72,13 @@ addEventListener("DOMContentLoaded", () => {
     window.addCopyButton(code);
     return item;
   };
-  const nearest = (query) => (window.searchFor?.(query) ?? [])
-    .filter(({ kind }) => KINDS.includes(kind)).slice(0, 3);
 
   const apply = () => {
     const query = input.value.trim();
     const hits = query && find ? find(query).filter(({ exact }) => exact) : [];
     const text = find?.messageIn?.(query) ?? query;
-    const near = query && find && !hits.length ? nearest(text) : [];
+    const others = query && find && !hits.length ? window.searchFor?.(text) ?? [] : [];
+    const near = others.filter(({ kind }) => KINDS.includes(kind)).slice(0, 3);
     list.replaceChildren(...[...hits, ...near].map(lineOf));
     list.classList.toggle("exact", hits.length > 0);
     own.replaceChildren(...ownLine(query));
@@ -94,11 +93,7 @@ addEventListener("DOMContentLoaded", () => {
           : `${mistakes ? "" : `None of the ${all} matches for certain. `}${
             near.length ? "Nearest:" : ""}`;
   };
-  const keep = () => {
-    const message = input.value.trim().slice(-4000);
-    const address = message ? `?${new URLSearchParams({ message })}` : location.pathname;
-    try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
-  };
+  const keep = () => keepInAddress([["message", input.value.trim().slice(-4000)]]);
 
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey) return;

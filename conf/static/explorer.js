@@ -3,7 +3,7 @@
 // reader's first touch; nothing is computed here but which of them to show.
 (() => {
   "use strict";
-  const { element, factRow, loadScripts } = window;
+  const { element, factRow, keepInAddress, loadScripts } = window;
   const root = document.querySelector(".explorer");
   if (!root) return;
   const find = (name, within = root) => within.querySelector(`.explorer-${name}`);
@@ -60,9 +60,7 @@
   };
   const writeAddress = () => {
     const [y, vs] = now.lanes, on = now.on === devices[0] ? "" : now.on;
-    const parts = Object.entries({ y, x: now.x, vs, on, write: now.write });
-    const asked = new URLSearchParams(parts.filter(([, value]) => value));
-    history.replaceState(null, "", `?${asked}${location.hash}`);
+    keepInAddress(Object.entries({ y, x: now.x, vs, on, write: now.write }), location.hash);
   };
 
   // -- Two lanes --------------------------------------------------------------------------
@@ -236,7 +234,7 @@
       lanes.append(lanes.firstChild.cloneNode(true));
       find("headline", lanes.lastChild).removeAttribute("role"); // the verdict is read out
     }
-    const differing = two ? compare().differ.map(([title]) => title) : [];
+    const differing = compare().differ.map(([title]) => title);
     now.lanes.forEach((lane, place) => showLane(lane, place, differing));
     root.classList.toggle("two", two);
     find("verdict").textContent = verdict();

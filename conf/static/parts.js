@@ -9,6 +9,12 @@ window.element = (name, properties, ...parts) => {
 window.factRow = ([title, answer, detail]) => window.element("div", {},
   window.element("dt", {}, title),
   window.element("dd", {}, answer, window.element("small", {}, detail)));
+// Keeps what was asked, as names and values, in the address.
+window.keepInAddress = (pairs, hash = "") => {
+  const asked = new URLSearchParams(pairs.filter(([, value]) => value));
+  const address = (asked.size ? `?${asked}` : location.pathname) + hash;
+  try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
+};
 // Loads scripts, which run one after the other.
 window.loadScripts = (addresses) => Promise.all(addresses.map((src) =>
   new Promise((onload, onerror) => document.head.append(

@@ -189,7 +189,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const of = (subject) => alike.find((step) => subjectOf(step.code) === subject);
     const array = alike.some((step) => ARRAY.test(step.x)) ? of("a") : null;
     const ofModule = alike.find(({ text }) => /\bMODULE\b/.test(text));
-    const told = alike.find(({ code: one }) => rows[one]?.says);
+    const told = alike.find((step) => rows[step.code]?.says);
     const step = ofModule ?? array ?? told ?? of("x") ?? alike[0];
     if (!step) return null;
     const other = array ? null : alike.find((it) => subjectOf(it.code) !== subjectOf(step.code));
@@ -205,10 +205,9 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     for (let at = 0, step; at < one.parts.length; at += step?.size ?? 1) {
       const isItem = !run && one.parts[at - 1]?.open === "("; // lstm(x)[0] may be an item
       step = stepAt(one, at);
-      if (!step || (isItem && /^x\[0\]/.test(step.code))) {
-        [run, cast, step] = [null, "", null];
-        continue;
-      }
+      if (isItem && step?.code.startsWith("x[0]")) step = null;
+      if (!step) [run, cast] = [null, ""];
+      if (!step) continue;
       if (!run) runs.unshift(run = { one, steps: [] });
       run.to = at + step.size;
       const dtype = CAST.exec(step.code)?.[1], isOwn = step.chain || step.head === "x";
@@ -300,8 +299,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       : not(`No picture: the explorer can't draw ${call.text}, because this site didn't run it.`);
   };
   const readStatement = (items, all) => {
-    const sides = split(items, /^[-+*/]?=$/), right = sides.at(-1);
-    const target = sides.length > 1 ? sides.at(-2) : [];
+    const sides = split(items, /^[-+*/]?=$/), right = sides.at(-1), target = sides.at(-2) ?? [];
     const op = target.length ? items.at(-right.length - 1) : "", into = write(target);
     while (/^(?:return|yield|await)$/.test(right[0])) right.shift();
     const found = expressions(right), isInto = into !== "" && into[0] !== "(" &&

@@ -4,7 +4,7 @@ window.searchReady.then(() => {
   const IN_PANEL = 5, AT_FIRST = 8, MOST = 30;
   const root = document.documentElement.dataset.content_root ?? "./";
   const page = document.getElementById("search-results"); // on the search page alone
-  const { element } = window;
+  const { element, keepInAddress } = window;
   const make = (name, className, ...parts) => element(name, { className }, ...parts);
   const linked = (address, className, ...parts) =>
     element("a", { href: root + address, className }, ...parts);
@@ -111,8 +111,7 @@ window.searchReady.then(() => {
       toggle(isAsked());
       if (panel !== page) return;
       document.getElementById("all-pages").hidden = isAsked();
-      const address = `${location.pathname}?${new URLSearchParams({ q: input.value })}`;
-      try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
+      keepInAddress([["q", input.value]]);
     };
     const keys = (event) => {
       const { key, target } = event, by = { ArrowDown: 1, ArrowUp: -1 }[key];
