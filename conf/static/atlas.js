@@ -2,14 +2,10 @@
 // is there. Nothing runs when the page loads, unless its address asks.
 (() => {
   "use strict";
+  const { element, factRow, keepInAddress, loadScripts } = window;
   const form = document.querySelector(".atlas-filter");
   if (!form) return;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const element = (name, more, ...parts) => {
-    const one = Object.assign(document.createElement(name), more);
-    one.append(...parts);
-    return one;
-  };
   const rows = all("table.atlas tr[id]");
   const { q: search, on: place, x: kind, has: chips } = form.elements;
 
@@ -41,10 +37,8 @@
   };
   // A filtered view has an address, which can be sent or kept.
   const keep = () => {
-    const asked = [...new FormData(form)].filter(([name, value]) => value && !form[name].options);
-    const text = asked.length ? `?${new URLSearchParams(asked)}` : location.pathname;
     const hash = document.querySelector("tr[id]:target:not([hidden])") ? location.hash : "";
-    history.replaceState(null, "", text + hash);
+    keepInAddress([...new FormData(form)].filter(([name]) => !form[name].options), hash);
   };
   // A link to a row is answered with the row, whatever the filters say.
   const reveal = () => {
@@ -65,8 +59,7 @@
   const codeOf = (row, part) =>
     (row.querySelector(part) ?? row.querySelector("code")).textContent;
   const draw = async (row) => {
-    await (loading ??= new Promise((onload, onerror) =>
-      document.head.append(element("script", { src: form.dataset.facts, onload, onerror }))));
+    await (loading ??= loadScripts([form.dataset.facts]));
     const { texts, pieces, pictures, ...facts } = window.callFacts, code = codeOf(row, "pre b");
     const known = facts.seen[code]?.[place.selectedIndex] ?? [];
     const chosen = Object.keys(facts.states).indexOf(kind.value);
@@ -78,11 +71,8 @@
     const [x] = Object.values(facts.states)[at], on = Object.values(facts.devices);
     const when = facts.rows[code].subject === "x"
       ? `If x is ${x}, on ${on[place.selectedIndex]}: ` : "";
-    const listed = (outcome.facts ?? []).map((said) => {
-      const [title, answer, detail] = said.map((one) => texts[one] ?? "");
-      const value = element("dd", {}, answer, element("small", {}, detail));
-      return element("div", {}, element("dt", {}, title), value);
-    });
+    const listed = (outcome.facts ?? []).map((fact) =>
+      factRow(fact.map((one) => texts[one] ?? "")));
     row.querySelector(".facts").prepend(element("figure", {},
       element("div", { innerHTML, ariaHidden: true }),
       element("figcaption", {}, when + texts[outcome.said]), element("dl", {}, ...listed)));

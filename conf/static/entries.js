@@ -6,24 +6,18 @@
   const ENTRY = ".entry, .mistake, .question-entry, .question-theme";
   const phone = matchMedia("(max-width: 46rem)");
   const entries = [...document.querySelectorAll(ENTRY)];
-  const partsOf = (section) => {
-    const message = section.querySelector(":scope.entry > :is(.met, .cell)");
-    return [...section.children].filter((part) =>
-      part !== message && !part.matches("h2, h3, span, details.wording"));
-  };
   const fold = (section, folded) => {
     section.classList.toggle("folded", folded);
-    for (const part of partsOf(section))
-      if (folded) part.setAttribute("hidden", "until-found");
-      else part.removeAttribute("hidden");
-    section.querySelector(".unfold")?.setAttribute("aria-expanded", !folded);
+    section.querySelector(".unfold").ariaExpanded = !folded;
+    const message = section.querySelector(":scope.entry > :is(.met, .cell)");
+    for (const part of section.children)
+      if (part !== message && !part.matches("h2, h3, span, details.wording"))
+        part.hidden = folded && "until-found";
   };
   for (const section of entries) {
-    const title = section.querySelector("h2, h3");
-    const button = document.createElement("button");
-    Object.assign(button, { type: "button", className: "unfold" });
-    button.setAttribute("aria-label", title.textContent.replace("¶", "").trim());
-    title.append(button);
+    const title = section.querySelector("h2, h3"), button = document.createElement("button");
+    const ariaLabel = title.textContent.replace("¶", "").trim();
+    title.append(Object.assign(button, { type: "button", className: "unfold", ariaLabel }));
     title.addEventListener("click", ({ target }) => {
       if (phone.matches && !target.closest("a"))
         fold(section, !section.classList.contains("folded"));
@@ -32,8 +26,8 @@
   }
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const entry = target?.closest(ENTRY);
-    if (!entry?.classList.contains("folded")) return;
+    const entry = target?.closest(".folded");
+    if (!entry) return;
     fold(entry, false);
     target.scrollIntoView();
   };

@@ -4,6 +4,7 @@
 // address (?message=...). An old address of an entry (errors.html#its-name) is led on to it.
 addEventListener("DOMContentLoaded", () => {
   "use strict";
+  const { element, keepInAddress, loadScripts } = window;
   const form = document.querySelector("form.desk");
   const [input, count, list, own, noHit] = ["textarea", ".count", ".near", ".own-line", ".no-hit"]
     .map((part) => form.querySelector(part));
@@ -14,24 +15,19 @@ addEventListener("DOMContentLoaded", () => {
   const all = mistakes ? `${mistakes} mistakes`
     : `${document.querySelectorAll("article .toctree-l2").length} messages`;
   const KINDS = mistakes ? ["Mistake"] : ["Error", "Question", "Mistake"];
-  let find = mistakes ? () => [] : undefined;
 
   const lead = () => {
     const name = decodeURIComponent(location.hash.slice(1));
-    const entry = window.knownMessages?.find(({ anchor }) => anchor === name);
+    const entry = window.knownMessages.find(({ anchor }) => anchor === name);
     if (entry) location.replace(root + entry.address);
   };
   // The messages come with the first touch, or with an address that asks for one.
-  let begun = find !== undefined;
+  let begun = mistakes > 0, find = begun ? () => [] : null;
   const begin = async () => {
     if (begun) return;
     begun = true;
-    await Promise.all(["messages.js", "find_message.js", "code.js"].map((name) =>
-      new Promise((done) => {
-        const script = Object.assign(document.createElement("script"), { onload: done });
-        script.src = `${root}_static/${name}`;
-        document.head.append(script);
-      })));
+    await loadScripts(["messages.js", "find_message.js", "code.js"].map((name) =>
+      `${root}_static/${name}`));
     find = window.messageFinder(window.knownMessages);
     addEventListener("hashchange", lead);
     lead();
@@ -39,12 +35,8 @@ addEventListener("DOMContentLoaded", () => {
   };
 
   // A frame, as Python, IPython, rich and pytest write it: file, line, name.
-  const FRAMES = [
-    /File "([^"]+)", line (\d+)(?:, in ([\w<>.]+))?/,
-    /File (\S+\.py):(\d+), in ([\w<>.]+)/,
-    /((?:Cell )?In ?\[\d+\]), line (\d+)()/,
-    /^[\s│]*(\S+\.py):(\d+)(?::? in ([\w<>.]+)|: \w*Error)/,
-  ];
+  const FRAME = new RegExp(/(?:File "?|^\s*)((?:Cell )?In ?\[\d+\]|(?<=")[^"]+|\S+\.py)"?/.source +
+    /(?:, line |:(?=\d+:?,? in |\d+: \w*Error))(\d+)(?:[,:]? in ([\w<>.]+)|: \w*Error)?/.source);
   const FOREIGN =
     /(?:site|dist)-packages|[\\/]lib[\\/]python3|[\\/]torch[\\/]|^<(?!ipython|stdin|string)/;
   const POINTED = /^\s*(?:❱|-+>|>)/;
@@ -52,10 +44,8 @@ addEventListener("DOMContentLoaded", () => {
   const ownLine = (query) => {
     const lines = query.replace(/\x1b\[[\d;]*m/g, "").split(/\r?\n|(?=\bFile ")/)
       .map((line) => line.replace(/^[│┃ ]*[│┃]|[│┃]\s*$/g, ""));
-    const frames = lines.flatMap((line, place) => {
-      const frame = FRAMES.map((one) => one.exec(line)).find(Boolean);
-      return frame ? { frame, place } : [];
-    });
+    const frames = lines.map((line, place) => ({ frame: FRAME.exec(line), place }))
+      .filter(({ frame }) => frame);
     const mine = frames.findLastIndex(({ frame }) => !FOREIGN.test(frame[1]));
     if (mine < 0) return [];
     const { frame, place } = frames[mine], [whole, file, number, name] = frame;
@@ -70,36 +60,28 @@ addEventListener("DOMContentLoaded", () => {
       below ? `. Frames of libraries below it: ${below}.` : "."];
   };
 
-  const make = (name, ...parts) => {
-    const made = document.createElement(name);
-    made.append(...parts);
-    return made;
-  };
   const coded = (text) => // with what stands between backticks as code
-    text.split("`").map((part, at) => (at % 2 ? make("code", part) : part));
+    text.split("`").map((part, at) => (at % 2 ? element("code", {}, part) : part));
   const lineOf = (one) => { // a message, or a section that the search has found
-    const link = make("a", one.heading ?? one.title);
-    link.href = location.pathname.endsWith(one.page) ? `#${one.anchor}` : root + one.address;
-    const item = make("li", link, make("p", ...coded(one.cause ?? one.sentence)));
+    const href = location.pathname.endsWith(one.page) ? `#${one.anchor}` : root + one.address;
+    const item = element("li", {}, element("a", { href }, one.heading ?? one.title),
+      element("p", {}, ...coded(one.cause ?? one.sentence)));
     if (!one.cure) return item;
-    const code = make("pre", one.cure);
-    item.append(make("div", code));
+    const code = element("pre", {}, one.cure);
+    item.append(element("div", {}, code));
     window.addCopyButton(code);
     return item;
   };
-  const nearest = (query) => (window.searchFor?.(query) ?? [])
-    .filter(({ kind }) => KINDS.includes(kind)).slice(0, 3);
 
   const apply = () => {
     const query = input.value.trim();
     const hits = query && find ? find(query).filter(({ exact }) => exact) : [];
     const text = find?.messageIn?.(query) ?? query;
-    const near = query && find && !hits.length ? nearest(text) : [];
+    const others = query && find && !hits.length ? window.searchFor?.(text) ?? [] : [];
+    const near = others.filter(({ kind }) => KINDS.includes(kind)).slice(0, 3);
     list.replaceChildren(...[...hits, ...near].map(lineOf));
     list.classList.toggle("exact", hits.length > 0);
-    list.hidden = !list.children.length;
     own.replaceChildren(...ownLine(query));
-    own.hidden = !own.firstChild;
     noHit.hidden = !query || hits.length > 0;
     search.href = `${searchPage}?${new URLSearchParams({ q: query })}`;
     if (report) report.href = `${reportPage}?${new URLSearchParams({
@@ -111,14 +93,7 @@ addEventListener("DOMContentLoaded", () => {
           : `${mistakes ? "" : `None of the ${all} matches for certain. `}${
             near.length ? "Nearest:" : ""}`;
   };
-  const keep = () => {
-    const asked = new URLSearchParams(location.search);
-    asked.delete("message");
-    if (input.value.trim()) asked.set("message", input.value.trim().slice(-4000));
-    try {
-      history.replaceState(null, "", asked.size ? `?${asked}` : location.pathname);
-    } catch { /* a page from a file: no address to keep it in */ }
-  };
+  const keep = () => keepInAddress([["message", input.value.trim().slice(-4000)]]);
 
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey) return;

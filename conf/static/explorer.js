@@ -3,14 +3,10 @@
 // reader's first touch; nothing is computed here but which of them to show.
 (() => {
   "use strict";
+  const { element, factRow, keepInAddress, loadScripts } = window;
   const root = document.querySelector(".explorer");
   if (!root) return;
   const find = (name, within = root) => within.querySelector(`.explorer-${name}`);
-  const element = (name, more, ...parts) => {
-    const one = Object.assign(document.createElement(name), more);
-    one.append(...parts);
-    return one;
-  };
   const either = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
   // -- What was seen ----------------------------------------------------------------------
@@ -19,9 +15,7 @@
   const now = { lanes: ["x.detach()"], at: 0, x: "", on: "", write: "", told: null };
   const chosen = { x: "", on: "" }; // by the reader: what a line chooses for itself isn't kept
   const chains = new Map([["x", { size: 0 }]]); // what comes before the last call of a chain
-  const load = (src) => new Promise((onload, onerror) =>
-    document.head.append(element("script", { src, async: false, onload, onerror })));
-  const loaded = () => (loading ??= Promise.all(root.dataset.load.split(" ").map(load)).then(() => {
+  const loaded = () => (loading ??= loadScripts(root.dataset.load.split(" ")).then(() => {
     facts = window.callFacts;
     ({ read, pair } = window.callReader(facts));
     [states, devices] = [Object.keys(facts.states), Object.keys(facts.devices)];
@@ -43,6 +37,7 @@
   const runs = (...kind) => !raises(seenOf(...kind) ?? { error: -1 });
   const memoryOf = ({ sign }) => sign.split("-")[0];
   const withoutLast = (code) => chains.get(code)?.before ?? "x";
+  const baseOf = (code) => (runs(code) ? code : withoutLast(code)); // of another call
   // For some kinds of x a chain ends early, at the call that raises.
   const cut = (code, ...kind) =>
     (seenOf(code, ...kind) || !chains.get(code)?.size ? code : cut(withoutLast(code), ...kind));
@@ -65,9 +60,7 @@
   };
   const writeAddress = () => {
     const [y, vs] = now.lanes, on = now.on === devices[0] ? "" : now.on;
-    const parts = Object.entries({ y, x: now.x, vs, on, write: now.write });
-    const asked = new URLSearchParams(parts.filter(([, value]) => value));
-    history.replaceState(null, "", `?${asked}${location.hash}`);
+    keepInAddress(Object.entries({ y, x: now.x, vs, on, write: now.write }), location.hash);
   };
 
   // -- Two lanes --------------------------------------------------------------------------
@@ -106,7 +99,6 @@
     if (now.lanes.length < 2) return "";
     const kinds = states.map((x) => [stateWords(x), compare(x)]);
     const same = kinds.filter(([, one]) => !isOther(one)).map(([words]) => words);
-    const isAll = same.length === states.length;
     const differ = compare().differ.map(([title, ...how]) =>
       `${title.toLowerCase()} (${how.join(" | ")})`);
     // What differs hangs on x, unless it is the same for every kind.
@@ -124,11 +116,10 @@
       const words = either.format(raising.map(([kind]) => kind));
       if (words) said.push(`${code.split("\n")[0]} raises if x is ${words}.`);
     });
-    if (said.length && same.length && !isAll)
-      said.push(`No difference if x is ${either.format(same)}.`);
-    if (said.length) return said.join(" ");
-    return isAll ? "Same memory, gradient, device and layout for every kind of x, called like this."
-      : "No difference for this x. Try another kind of x.";
+    if (same.length === kinds.length) return said.join(" ") ||
+      "Same memory, gradient, device and layout for every kind of x, called like this.";
+    if (said.length && same.length) said.push(`No difference if x is ${either.format(same)}.`);
+    return said.join(" ") || "No difference for this x. Try another kind of x.";
   };
 
   // -- What is said of a typed line: of all that was read, and how far that is ------------
@@ -177,19 +168,17 @@
 
   // -- The page ---------------------------------------------------------------------------
   const drawn = (seen, code) => {
-    const holder = element("div"), [, cells = []] = seen.writes?.[now.write] ?? [];
     // Of the build: nothing that a reader typed.
-    holder.innerHTML = facts.pictures[seen.picture].map((at) => facts.pieces[at]).join("");
-    const svg = holder.firstChild, ariaLabel = `y = ${code}: ${text(seen.said)}`;
-    Object.assign(svg, { role: "img", ariaLabel });
-    (cells ?? []).forEach((changed, memory) => {
+    const innerHTML = facts.pictures[seen.picture].map((at) => facts.pieces[at]).join("");
+    const svg = element("div", { innerHTML }).firstChild;
+    seen.writes?.[now.write]?.[1]?.forEach((changed, memory) => {
       const row = svg.querySelectorAll(`.tm-row[data-memory="${memory}"] .tm-cell`);
       for (const one of changed.map((at) => row[at]).filter(Boolean)) {
         one.classList.add("changed");
         one.querySelector("text").textContent = "7";
       }
     });
-    return svg;
+    return Object.assign(svg, { role: "img", ariaLabel: `y = ${code}: ${text(seen.said)}` });
   };
   const showCode = (part, code, told) => {
     const line = /=|\n/.test(code.replace(/\([^]*?\)/g, "")) ? code : `y = ${code}`;
@@ -222,11 +211,10 @@
     const most = steps > 1 || told?.unread ? 0 : isOne ? 4 : Infinity;
     part("facts").classList.toggle("own", seen?.sign.startsWith("copies") === true);
     part("facts").replaceChildren(...(seen?.facts ?? []).slice(0, most).map((fact) => {
-      const [title, answer, detail] = fact.map(text), isOther = differing.includes(title);
-      const mark = isOther ? [element("mark", {}, "differs")] : [];
-      return element("div", { className: isOther ? "other" : "" },
-        element("dt", {}, title, ...mark),
-        element("dd", {}, answer, element("small", {}, detail)));
+      const row = factRow(fact.map(text)), isOther = differing.includes(text(fact[0]));
+      row.classList.toggle("other", isOther);
+      if (isOther) row.firstChild.append(element("mark", {}, "differs"));
+      return row;
     }));
     for (const button of page.querySelectorAll("[data-write]")) {
       const target = button.dataset.write === "x" ? row?.subject ?? "x" : "y";
@@ -246,13 +234,11 @@
       lanes.append(lanes.firstChild.cloneNode(true));
       find("headline", lanes.lastChild).removeAttribute("role"); // the verdict is read out
     }
-    const differing = two ? compare().differ.map(([title]) => title) : [];
+    const differing = compare().differ.map(([title]) => title);
     now.lanes.forEach((lane, place) => showLane(lane, place, differing));
     root.classList.toggle("two", two);
     find("verdict").textContent = verdict();
-    const code = now.lanes[now.at], isRaised = !runs(code);
-    // Another call takes the place of one that raises.
-    const base = isRaised ? withoutLast(code) : code, isChain = chains.has(code);
+    const code = now.lanes[now.at], base = baseOf(code), isChain = chains.has(code);
     const isOpen = isChain && chains.get(base).size < facts.longest;
     for (const chip of root.querySelectorAll("[data-call]")) {
       const next = isOpen ? seenOf(base + facts.chips[chip.dataset.call]) : null;
@@ -262,7 +248,7 @@
     }
     find("hint").textContent = !isChain ? "Remove this call to build a chain of calls."
       : !isOpen ? `A chain has at most ${facts.longest} calls. Remove one.`
-        : isRaised ? "This raises. Another call takes the place of the last one."
+        : base !== code ? "This raises. Another call takes the place of the last one."
           : root.querySelector(".fails") ? "Crossed-out calls raise here." : "";
     for (const name of ["undo", "clear"]) find(name).ariaDisabled = code === "x";
     find("compare").hidden = two;
@@ -310,11 +296,9 @@
     change({ lanes: [told.code], at: 0, write: "", x, on: chosen.on, told: { ...told, line } });
     // Who writes to a leaf wants no_grad rather than another x.
     const other = !runs(told.code) && ["no_grad", ...states].find((one) => runs(told.code, one));
-    if (other) {
-      const button = { type: "button", onclick: () => change({ x: other }) };
-      find("read").append(` It raises if x is ${stateWords(now.x)}. It runs if x is `,
-        element("button", button, stateWords(other)), ".");
-    }
+    const button = { type: "button", onclick: () => change({ x: other }) };
+    if (other) find("read").append(` It raises if x is ${stateWords(now.x)}. It runs if x is `,
+      element("button", button, stateWords(other)), ".");
     return told.whole && !told.unread ? "all" : "part";
   };
   const ask = async () => {
@@ -351,10 +335,7 @@
     await loaded();
     act(button.dataset, [...find("lanes").children].indexOf(button.closest(".explorer-lane")));
   });
-  press("[data-call]", ({ call }) => {
-    const code = now.lanes[now.at];
-    put((runs(code) ? code : withoutLast(code)) + facts.chips[call]);
-  });
+  press("[data-call]", ({ call }) => put(baseOf(now.lanes[now.at]) + facts.chips[call]));
   press(".explorer-undo", () => put(withoutLast(now.lanes[now.at])));
   press(".explorer-clear", () => put("x"));
   press(".explorer-compare", () => {

@@ -178,10 +178,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const stepAt = (one, from) => {
     if (isArray(one, from)) return null;
     const run = [], found = fitting(one, from).filter(({ chip }) => !chip);
-    for (let chip; run.length <= longest && from + run.length < one.parts.length; run.push(chip)) {
-      chip = fitting(one, from + run.length).find((form) => form.chip)?.chip;
-      if (!chip) break;
-    }
+    const next = () => fitting(one, from + run.length).find(({ chip }) => chip);
+    for (let form = next(); form && run.length <= longest; form = next()) run.push(form.chip);
     // The first of a list, rather than the first row.
     if (run.length > longest && run[0] === "first") return null;
     const chain = run.slice(0, longest), code = `x${chain.map((chip) => chips[chip]).join("")}`;
@@ -191,13 +189,13 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const of = (subject) => alike.find((step) => subjectOf(step.code) === subject);
     const array = alike.some((step) => ARRAY.test(step.x)) ? of("a") : null;
     const ofModule = alike.find(({ text }) => /\bMODULE\b/.test(text));
-    const told = alike.find(({ code: one }) => rows[one]?.says);
+    const told = alike.find((step) => rows[step.code]?.says);
     const step = ofModule ?? array ?? told ?? of("x") ?? alike[0];
     if (!step) return null;
     const other = array ? null : alike.find((it) => subjectOf(it.code) !== subjectOf(step.code));
     let { size } = step;
     if (/^x(?:\.data|\.detach\(\))?\.\w+_\(/.test(step.code))
-      while (one.parts[from + size] && fitting(one, from + size).some(isWrite)) size += 1;
+      while (fitting(one, from + size).some(isWrite)) size += 1;
     return { ...step, size, or: other?.code ?? "", isOfModule: step === ofModule };
   };
   // Runs of steps that follow each other, the last first. What is between them wasn't read.
@@ -207,10 +205,9 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     for (let at = 0, step; at < one.parts.length; at += step?.size ?? 1) {
       const isItem = !run && one.parts[at - 1]?.open === "("; // lstm(x)[0] may be an item
       step = stepAt(one, at);
-      if (!step || (isItem && /^x\[0\]/.test(step.code))) {
-        [run, cast, step] = [null, "", null];
-        continue;
-      }
+      if (isItem && step?.code.startsWith("x[0]")) step = null;
+      if (!step) [run, cast] = [null, ""];
+      if (!step) continue;
       if (!run) runs.unshift(run = { one, steps: [] });
       run.to = at + step.size;
       const dtype = CAST.exec(step.code)?.[1], isOwn = step.chain || step.head === "x";
@@ -223,14 +220,12 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     }
     return runs;
   };
-  const lengthOf = ({ chain }) => chain?.length ?? 1;
+  const longestOf = ({ steps }) => Math.max(...steps.map(({ chain }) => chain?.length ?? 1));
   // The longest chain, a function of a library, or the last call.
-  const drawnOf = ({ steps }) => {
-    const most = Math.max(...steps.map(lengthOf));
-    return most > 1 ? steps.find((one) => lengthOf(one) === most)
-      : steps.find(({ chain, head }) => !chain && head !== "x") ??
-        steps.findLast(({ chain }) => chain) ?? steps.at(-1);
-  };
+  const drawnOf = (run) => (longestOf(run) > 1
+    ? run.steps.find(({ chain }) => chain?.length === longestOf(run))
+    : run.steps.find(({ chain, head }) => !chain && head !== "x") ??
+      run.steps.findLast(({ chain }) => chain) ?? run.steps.at(-1));
 
   // -- A line -----------------------------------------------------------------------------
   const GIVEN = new RegExp("\\.grad\\b|\\.detach\\(|\\.data\\b|state_dict|load|" +
@@ -304,8 +299,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       : not(`No picture: the explorer can't draw ${call.text}, because this site didn't run it.`);
   };
   const readStatement = (items, all) => {
-    const sides = split(items, /^[-+*/]?=$/), right = sides.at(-1);
-    const target = sides.length > 1 ? sides.at(-2) : [];
+    const sides = split(items, /^[-+*/]?=$/), right = sides.at(-1), target = sides.at(-2) ?? [];
     const op = target.length ? items.at(-right.length - 1) : "", into = write(target);
     while (/^(?:return|yield|await)$/.test(right[0])) right.shift();
     const found = expressions(right), isInto = into !== "" && into[0] !== "(" &&
@@ -313,8 +307,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     // A write in place is all that matters of its line; what from_numpy takes is an array.
     const looked = found[0]?.parts.some(({ text }) => /^\.\w+_\(/.test(text)) ? [found[0]]
       : found.filter(({ within }) => within !== "from_numpy" || /numpy\(/.test(textOf(found[0])));
-    const best = looked.map(asMethod).flatMap(runsOf).reduce((most, run) =>
-      (most && lengthOf(drawnOf(run)) <= lengthOf(drawnOf(most)) ? most : run), null);
+    const [best] = looked.map(asMethod).flatMap(runsOf)
+      .sort((one, other) => longestOf(other) - longestOf(one));
     const other = op && assigned(into, target, op, right, all);
     const isWhole = !best || !isInto || !right.some((item) => item.open === "(");
     if (other && (isWhole || /\.data\b|\.detach\(\)/.test(into))) return other;
@@ -418,12 +412,11 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     if (isCall(one) || isCall(other)) return []; // half an answer
     const plain = query.replace(/\b(?:float|int|bool|list|sum|max|min)\(\)/g, "");
     const [part] = /\.?[\w.]*(?:\w\[[^\]]*\]|\w\([^]*\)|\w\.\w+)[^\s]*/.exec(plain) ?? [];
-    for (const code of part ? [query, part, `x.${part.replace(/^\./, "")}`] : [query]) {
-      const told = read(code), codes = told.steps?.map((step) => step.code) ?? [];
-      const isLayer = /\.\w+ is a tensor$/.test(told.when) && !told.or;
-      if (told.code && (told.unread || isLayer || told.said)) return [];
-      if (told.code) return idsOf(codes.length === 1 && told.or ? [...codes, told.or] : codes);
-    }
+    const told = (part ? [query, part, `x.${part.replace(/^\./, "")}`] : [query]).map(read);
+    const { steps, unread, said, when, or } = told.find(({ code }) => code) ?? {};
+    if (unread || said || (!or && /\.\w+ is a tensor$/.test(when))) return []; // of a layer
+    const codes = steps?.map(({ code }) => code);
+    if (steps) return idsOf(or && codes.length === 1 ? [...codes, or] : codes);
     const text = query.toLowerCase().replace(/deep[- ]cop(?:y|ied|ies)/g, "deepcopy")
       .replace(/\b(no|state|inference|from)[- ](grad|dict|mode|numpy)\b/g, "$1_$2");
     if (part || /\boptim|scheduler/.test(text)) return [];
@@ -432,8 +425,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const words = [...new Set(text.match(/[a-z_]\w*/g) ?? [])].filter((word) =>
       named.has(bare(word)) && (NAMES.test(word) || text === word));
     const kind = /\b(?:model|module|network|net)\b/.test(text) ? "module" : "x";
-    const codes = words.map((word) => named.get(bare(word)));
-    return idsOf(codes.map((all) => all.find((code) => kindOf(code) === kind) ?? all[0]));
+    return idsOf(words.map((word) => named.get(bare(word)))
+      .map((all) => all.find((code) => kindOf(code) === kind) ?? all[0]));
   };
   return { read, pair, cards };
 };

@@ -8,7 +8,7 @@
   for (const name of ["../signs.css", "results.css"])
     add("link", { rel: "stylesheet", href: here + name });
   for (const name of [
-    "../messages.js", "../find_message.js", "../search_index.js",
+    "../parts.js", "../messages.js", "../find_message.js", "../search_index.js",
     "../read_calls.js", "minisearch.js", "rank.js", "results.js",
   ]) add("script", { async: false, src: here + name }); // one after the other
 })();

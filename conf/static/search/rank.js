@@ -18,12 +18,10 @@ window.searchReady = (async () => {
     /\b(in|non|deep|state|no|data|pre)[-_ ](place|leaf|cop(?:y|ied|ies)|dicts?|grad|loaders?)\b/g;
   const stem = (word) => {
     if (word.length < 4 || /\d/.test(word)) return word;
-    const one = word.replace(/ies$/, "y").replace(/([^aeious]|[aeo])s$/, "$1")
-      .replace(/([^s]e)s$/, "$1");
-    const bare = one.replace(/(?:ing|ed)$/, "");
-    const root = bare !== one && bare.length > 2 && /[aeiouy]/.test(bare)
-      ? bare.replace(/([^aeiouls])\1$/, "$1") : one;
-    return root.replace(/(?:at)?ion$|ment$|ly$/, "").replace(/e$/, "").replace(/y$/, "i");
+    return word.replace(/ies$/, "y").replace(/([^aeious]|[aeo])s$/, "$1")
+      .replace(/([^s]e)s$/, "$1").replace(/(?<=[aeiouy].*)(?<=...)(?:ing|ed)$/, "")
+      .replace(/([^aeiouls])\1$/, "$1").replace(/(?:at)?ion$|ment$|ly$/, "")
+      .replace(/e$/, "").replace(/y$/, "i");
   };
   const stems = new Map();
   const stemOf = (word) => stems.get(word) ?? stems.set(word, stem(word)).get(word);
@@ -57,22 +55,20 @@ window.searchReady = (async () => {
   const names = sections.flatMap(({ id, kind, heading, anchor, phrases }) =>
     [...(kind === "Call" ? [] : [heading, anchor.replace(/^(?:silent|q|term)-|-/g, " ")]),
       ...phrases].map((name) => ({ id, words: new Set(wordsOf(name)) })));
-  const places = new Map(); // of each word, the names that have it
-  for (const name of names)
-    for (const word of name.words)
-      (places.get(word) ?? places.set(word, []).get(word)).push(name);
+  const having = new Map(); // of each word, how many names have it
+  for (const word of names.flatMap(({ words }) => [...words]))
+    having.set(word, (having.get(word) ?? 0) + 1);
   const weigh = (words) => words.reduce((sum, word) =>
-    sum + Math.log(1 + names.length / (places.get(word)?.length ?? 0.5)), 0);
+    sum + Math.log(1 + names.length / (having.get(word) ?? 0.5)), 0);
   for (const name of names) name.weight = weigh([...name.words]);
   // Of each section, how much of a query and of its nearest name is the same, from 0 to 1.
   const nearTo = (asked) => {
-    const all = weigh(asked), shared = new Map(), nearest = new Map();
-    for (const word of asked)
-      for (const name of places.get(word) ?? [])
-        shared.set(name, [...(shared.get(name) ?? []), word]);
-    for (const [{ id, weight }, words] of shared)
-      if (words.length >= Math.min(2, asked.length))
-        nearest.set(id, Math.max(nearest.get(id) ?? 0, (2 * weigh(words)) / (all + weight)));
+    const all = weigh(asked), nearest = new Map();
+    for (const { id, words, weight } of names) {
+      const shared = asked.filter((word) => words.has(word));
+      if (shared.length > 1 || (shared.length && asked.length === 1))
+        nearest.set(id, Math.max(nearest.get(id) ?? 0, (2 * weigh(shared)) / (all + weight)));
+    }
     return nearest;
   };
 
@@ -100,10 +96,9 @@ window.searchReady = (async () => {
     for (const { id, heading } of sections) // signs, such as x[:, ::2], have few words
       if (heading === asked) add(id, 2);
     for (const { id } of known) scores.delete(id);
-    const ranked = [...scores]
-      .map(([id, score]) => [score * (OF_KIND[sections[id].kind] ?? 1), sections[id]])
-      .sort(([one, { id }], [other, { id: next }]) => other - one || id - next)
-      .map(([, section]) => section);
+    const scoreOf = (id) => scores.get(id) * (OF_KIND[sections[id].kind] ?? 1);
+    const ranked = [...scores.keys()].map((id) => sections[id])
+      .sort(({ id }, { id: next }) => scoreOf(next) - scoreOf(id) || id - next);
     const weak = !known.some(({ exact }) => exact) && !(Math.max(...near.values()) >= WEAK);
     return Object.assign([...known, ...ranked], { weak });
   };

@@ -4,14 +4,10 @@ window.searchReady.then(() => {
   const IN_PANEL = 5, AT_FIRST = 8, MOST = 30;
   const root = document.documentElement.dataset.content_root ?? "./";
   const page = document.getElementById("search-results"); // on the search page alone
-  const make = (name, classes, ...parts) => {
-    const one = document.createElement(name);
-    one.className = classes;
-    one.append(...parts); // as text: nothing that is typed becomes markup
-    return one;
-  };
-  const linked = (address, classes, ...parts) =>
-    Object.assign(make("a", classes, ...parts), { href: root + address });
+  const { element, keepInAddress } = window;
+  const make = (name, className, ...parts) => element(name, { className }, ...parts);
+  const linked = (address, className, ...parts) =>
+    element("a", { href: root + address, className }, ...parts);
 
   // -- The answer: a card for each call that the query names -----------------------------
   const { cards, signs, chips, forms } = window.searchIndex;
@@ -19,7 +15,7 @@ window.searchReady.then(() => {
   const codeOf = new Map(Object.entries(cards).map(([code, { id }]) => [id, code]));
   const nameOf = (code) =>
     code.replace(/\ny = x$/, "").replace(/:\n\s+/, ": ").replace(/\n/g, "; ");
-  const drawn = (svg) => Object.assign(make("template", ""), { innerHTML: svg }).content;
+  const drawn = (innerHTML) => element("template", { innerHTML }).content;
   const drawing = (sign) => drawn(
     `<svg viewBox="${/flows|stops/.test(sign) ? "20 0 16 16" : "0 0 18 16"}" aria-hidden="true">` +
     `<use href="#sign-card-${sign}" width="36" height="16"/></svg>`);
@@ -42,7 +38,7 @@ window.searchReady.then(() => {
   };
   const answer = (codes) => {
     if (!document.getElementById("card-signs"))
-      document.body.append(Object.assign(make("div", "", drawn(signs)), { id: "card-signs" }));
+      document.body.append(element("div", { id: "card-signs" }, drawn(signs)));
     const both = linked(tried(...codes), "", "Compare them in the explorer");
     return make("div", "answers", ...codes.map((code, at) => card(code, codes[1 - at])),
       codes.length > 1 ? make("p", "answer-compare", both) : "");
@@ -66,8 +62,8 @@ window.searchReady.then(() => {
       all.slice(from, to).map((one, at) => item(one, all[from + at - 1]));
     const codes = asked && !all[0]?.message ? read.cards(query).map((id) => codeOf.get(id)) : [];
     // One part goes on saying how many there are: what is replaced is not announced.
-    const status = part.querySelector(".result-count") ?? make("p", "result-count");
-    status.setAttribute("role", "status");
+    const status = part.querySelector(".result-count") ??
+      element("p", { className: "result-count", role: "status" });
     const spoken = codes.map((code) =>
       `${nameOf(code)}: ${cards[code].facts.map(([, words]) => words).join(", ")}. `);
     status.replaceChildren(...(asked
@@ -81,12 +77,13 @@ window.searchReady.then(() => {
       part.append(linked(`search.html?${new URLSearchParams({ q: query })}`, "more-results",
         `All ${count} results`));
     else if (rest > 0) {
-      const button = make("button", "more-results", `Show ${rest} more`);
-      part.append(Object.assign(button, { type: "button", onclick() {
+      const onclick = ({ target }) => {
         list.append(...items(atFirst, MOST));
-        button.remove();
+        target.remove();
         list.children[atFirst].querySelector("a").focus();
-      } }));
+      };
+      part.append(element("button", { type: "button", className: "more-results", onclick },
+        `Show ${rest} more`));
     }
   };
 
@@ -114,8 +111,7 @@ window.searchReady.then(() => {
       toggle(isAsked());
       if (panel !== page) return;
       document.getElementById("all-pages").hidden = isAsked();
-      const address = `${location.pathname}?${new URLSearchParams({ q: input.value })}`;
-      try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
+      keepInAddress([["q", input.value]]);
     };
     const keys = (event) => {
       const { key, target } = event, by = { ArrowDown: 1, ArrowUp: -1 }[key];
