@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,7 +32,6 @@ from tensor_copies.markup import TEMPLATES, write_script
 
 DATA = "facts.js"
 LOADED = (DATA, "read_calls.js")  # with the first touch
-PLACE_OF_DATA = "DATA_FILES"
 FIRST = "x.detach()"
 SHOWN = 4  # facts below a picture
 MEANS = {  # what a kind of x is, for a reader who does not know the word
@@ -51,8 +51,24 @@ class explorer(nodes.General, nodes.Element):
 
 def visit_explorer(self: HTML5Translator, node: explorer) -> None:
     """Write the explorer as it opens, with the addresses of its data."""
-    files = [address_of_file(self.builder, node["page"], name) for name in LOADED]
-    self.body.append(node["markup"].replace(PLACE_OF_DATA, " ".join(files), 1))
+    data, page = facts(), node["page"]
+    record = data.record(FIRST)
+    said = headline(record)
+    html = TEMPLATES.get_template("calls/explorer.html").render(
+        files=[address_of_file(self.builder, page, name) for name in LOADED],
+        uri=partial(self.builder.get_relative_uri, page),
+        devices=data.devices,
+        states=STATES,
+        chips=data.chips,
+        means=MEANS,
+        pairs=node["pairs"],
+        state=LEAF,
+        code=FIRST,
+        said=said,
+        picture=labelled(record["picture"], f"y = {FIRST}: {said}"),
+        facts=facts_of(record)[:SHOWN],
+    )
+    self.body.append("".join(map(str.strip, html.splitlines())))
     raise nodes.SkipNode
 
 
@@ -75,31 +91,10 @@ class ExplorerDirective(SphinxDirective):
     has_content: ClassVar[bool] = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the explorer as it opens."""
-        app, page, data = self.env.app, self.env.docname, facts()
-        self.env.metadata[page]["has_explorer"] = True
-        record = data.record(FIRST)
-        said = headline(record)
-        html = TEMPLATES.get_template("calls/explorer.html").render(
-            devices=data.devices,
-            states=STATES,
-            chips=data.chips,
-            search=app.builder.get_relative_uri(page, "search"),
-            links={
-                name: app.builder.get_relative_uri(page, name)
-                for name in ("glossary", "machines")
-                if name in self.env.found_docs
-            },
-            means=MEANS,
-            pairs=list(map(_pair, self.content)),
-            state=LEAF,
-            code=FIRST,
-            said=said,
-            picture=labelled(record["picture"], f"y = {FIRST}: {said}"),
-            facts=facts_of(record)[:SHOWN],
-        )
-        markup = "".join(map(str.strip, html.splitlines()))
-        return [explorer(markup=markup, page=page)]
+        """Return the place of the explorer."""
+        self.env.metadata[self.env.docname]["has_explorer"] = True
+        pairs = list(map(_pair, self.content))
+        return [explorer(page=self.env.docname, pairs=pairs)]
 
 
 def _pair(line: str) -> tuple[str, str]:
@@ -153,7 +148,6 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         return []
     data = facts()
     texts, pieces, pictures, outcomes = (_Numbers() for _ in range(4))
-    calls = {call.code: call for call in data.calls.values()}
 
     def outcome(record: dict[str, Any], x: str) -> str:
         said: dict[str, Any] = {
@@ -174,7 +168,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         return json.dumps(said)
 
     def numbers(code: str) -> list[list[int]]:
-        x = calls[code].subject if code in calls else "x"
+        x = data.by_code[code].subject if code in data.by_code else "x"
         return [
             [
                 -1 if record is None else outcomes.of(outcome(record, x))
@@ -184,7 +178,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
             for device in data.devices
         ]
 
-    seen = {code: numbers(code) for code in data.codes}
+    seen = {code: numbers(code) for code in data.codes}  # it numbers all the rest
     whole = {
         "states": {state: [words, MEANS[state]] for state, words in STATES.items()},
         "devices": data.devices,
@@ -194,7 +188,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         "rows": {
             code: {"id": call.id, "subject": call.subject, "given": call.given}
             | ({"says": call.says} if call.says else {})
-            for code, call in calls.items()
+            for code, call in data.by_code.items()
         },
         "texts": list(texts),
         "pieces": list(pieces),
