@@ -28,7 +28,7 @@ from tensor_maps.atlas.calls import (
 
 from tensor_copies.calls.explorer import MEANS, address_of, address_of_file
 from tensor_copies.calls.facts import ABOUT_MACHINE, Record, facts
-from tensor_copies.calls.words import SIGNS, breakable, meaning, name_of, raised, signs
+from tensor_copies.calls.words import SIGNS, breakable, meaning, one_line, raised, signs
 from tensor_copies.gallery.lessons import short_titles
 from tensor_copies.markup import TEMPLATES
 
@@ -58,14 +58,14 @@ class AtlasTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return an index entry for each row, and the place of the table."""
         page, seen = self.env.docname, facts()
-        entries = []
+        domain, entries = self.env.domains.standard_domain, []
         for call in seen.calls.values():
             entries.append(("single", " ".join(call.code.split()), call.id, "", None))
             if what(call):
                 place = nodes.make_id(call.group)
-                domain = self.env.domains.standard_domain
                 domain.note_hyperlink_target(place, page, place, call.group)
-        self.env.metadata[page] |= {"has_atlas": True, "atlas_probed": seen.here["day"]}
+        told = {"loads_facts": True, "atlas_probed": seen.here["day"]}
+        self.env.metadata[page] |= told
         return [addnodes.index(entries=entries), atlas(page=page)]
 
 
@@ -104,7 +104,8 @@ def what(call: Call) -> str:
 
 def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
     """Return what the template draws of one call."""
-    name = name_of(call.code)
+    # Not the end of statements that only says that y is x.
+    name = one_line(call.code.removesuffix("\ny = x"))
     links = list(links_of(app, page, call))
     named = f"{what(call)} {call.message}" if what(call) else call.group
     return {

@@ -24,14 +24,13 @@ from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 from tensor_maps.atlas.calls import LONGEST, STATES
 
-from tensor_copies.calls.facts import DEVICE, LEAF, facts, is_shown
+from tensor_copies.calls.facts import DEVICE, LEAF, Record, facts, is_shown
 from tensor_copies.calls.pictures import labelled
 from tensor_copies.calls.words import after_write, facts_of, headline, signs
 from tensor_copies.gallery.kept import CONF
 from tensor_copies.markup import TEMPLATES, write_script
 
-DATA = "facts.js"
-LOADED = (DATA, "read_calls.js")  # with the first touch
+DATA, READER = "facts.js", "read_calls.js"  # loaded with the first touch
 FIRST = "x.detach()"
 SHOWN = 4  # facts below a picture
 MEANS = {  # what a kind of x is, for a reader who does not know the word
@@ -55,7 +54,7 @@ def visit_explorer(self: HTML5Translator, node: explorer) -> None:
     record = data.record(FIRST)
     said = headline(record)
     html = TEMPLATES.get_template("calls/explorer.html").render(
-        files=[address_of_file(self.builder, page, name) for name in LOADED],
+        files=[address_of_file(self.builder, page, name) for name in (DATA, READER)],
         uri=partial(self.builder.get_relative_uri, page),
         devices=data.devices,
         states=STATES,
@@ -92,9 +91,9 @@ class ExplorerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place of the explorer."""
-        self.env.metadata[self.env.docname]["has_explorer"] = True
-        pairs = list(map(_pair, self.content))
-        return [explorer(page=self.env.docname, pairs=pairs)]
+        page = self.env.docname
+        self.env.metadata[page]["loads_facts"] = True
+        return [explorer(page=page, pairs=list(map(_pair, self.content)))]
 
 
 def _pair(line: str) -> tuple[str, str]:
@@ -114,9 +113,8 @@ def address_of(
     ``x`` that is not on the CPU. It is None for what was not run.
     """
     code = code.strip().removeprefix("y = ").replace("'", '"')
-    if state and state not in STATES:
-        return None
-    if not is_shown(app) or facts().record(code, state or LEAF, away) is None:
+    is_asked = is_shown(app) and (state or LEAF) in STATES
+    if not is_asked or facts().record(code, state or LEAF, away) is None:
         return None
     asked = {"y": code} | ({"x": state} if state else {})
     asked |= {"on": DEVICE} if away else {}
@@ -142,20 +140,20 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
     list
         The pages to write again: the address of a new file has another hash.
     """
-    shown = {"has_explorer", "has_atlas"}
-    pages = [page for page, one in app.env.metadata.items() if shown & one.keys()]
+    pages = [page for page, one in app.env.metadata.items() if "loads_facts" in one]
     if app.builder.format != "html" or not pages:
         return []
     data = facts()
     texts, pieces, pictures, outcomes = (_Numbers() for _ in range(4))
 
-    def outcome(record: dict[str, Any], x: str) -> str:
+    def number(record: Record | None, x: str) -> int:
+        if record is None:
+            return -1
+        drawn = tuple(map(pieces.of, PIECE.findall(record["picture"])))
         said: dict[str, Any] = {
             "said": texts.of(headline(record, x)),
             "sign": "-".join(signs(record)),
-            "picture": pictures.of(
-                tuple(map(pieces.of, PIECE.findall(record["picture"])))
-            ),
+            "picture": pictures.of(drawn),
         }
         if record["error"] is not None:
             said["error"] = texts.of(record["error"])
@@ -165,20 +163,16 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
                 name: [texts.of(after_write(record, name, x)), write["changed"]]
                 for name, write in record["writes"].items()
             }
-        return json.dumps(said)
+        return outcomes.of(json.dumps(said))
 
-    def numbers(code: str) -> list[list[int]]:
-        x = data.by_code[code].subject if code in data.by_code else "x"
-        return [
-            [
-                -1 if record is None else outcomes.of(outcome(record, x))
-                for state in STATES
-                for record in [data.record(code, state, device == DEVICE)]
-            ]
-            for device in data.devices
+    seen = {
+        code: [
+            [number(data.record(code, state, kind == DEVICE), x) for state in STATES]
+            for kind in data.devices
         ]
-
-    seen = {code: numbers(code) for code in data.codes}  # it numbers all the rest
+        for code in data.codes
+        for x in [data.by_code[code].subject if code in data.by_code else "x"]
+    }
     whole = {
         "states": {state: [words, MEANS[state]] for state, words in STATES.items()},
         "devices": data.devices,

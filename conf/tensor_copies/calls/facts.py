@@ -98,13 +98,9 @@ def probe_all(second_device: bool) -> dict[str, Any]:
     }
 
 
-CODE = (*MAPS, "tensor_copies/calls/facts.py", "tensor_copies/calls/pictures.py")
-PROBED = Kept(
-    "calls",
-    (*CODE, "tensor_copies/simulated/*"),
-    probe_all,
-    (simulated.is_wanted(),),
-)
+PROBING = ("calls/facts.py", "calls/pictures.py", "simulated/*")
+CODE = (*MAPS, *(f"tensor_copies/{path}" for path in PROBING))
+PROBED = Kept("calls", CODE, probe_all, (simulated.is_wanted(),))
 
 
 @dataclass(frozen=True)
@@ -153,11 +149,8 @@ class Facts:
     @cached_property
     def devices(self) -> dict[str, str]:
         """What each device is, by the names that pages use."""
-        found = {CPU: "the CPU"}
-        if self.there is not None:
-            is_simulated = self.there["device"] == simulated.NAME
-            found[DEVICE] = "a GPU (simulated here)" if is_simulated else "a GPU"
-        return found
+        gpu = "a GPU (simulated here)" if self.source == "simulated" else "a GPU"
+        return {CPU: "the CPU"} | ({DEVICE: gpu} if self.there else {})
 
     def is_there(self, code: str, away: bool) -> bool:
         """Whether ``there`` has the record: of an x, or a call, on another device."""

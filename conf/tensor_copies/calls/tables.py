@@ -88,7 +88,6 @@ class CallPictures(SphinxDirective):
         for line in self.content:
             title, _, code = line.partition(": y = ")
             if (record := seen.record(code)) is not None:
-                drawn = Markup(record["picture"])
-                figures.append((title, code, drawn, headline(record)))
+                figures.append((title, code, record["picture"], headline(record)))
         template = TEMPLATES.get_template("calls/pictures.html")
         return [nodes.raw("", template.render(figures=figures), format="html")]

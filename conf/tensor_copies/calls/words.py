@@ -24,7 +24,6 @@ SIGNS = {
 }
 PLACES = {"cpu": "the CPU", "device": "the GPU"}
 TENSORS = ("x", "z", "h")  # what has a version counter and gradients
-FRAMES = ("df", "mixed")
 
 
 def signs(record: Record) -> list[str]:
@@ -59,9 +58,8 @@ def headline(record: Record, x: str = "x") -> str:
         said = f"y has new memory and other values than {x}."
     else:
         said = "y is a copy with its own memory."
-    if record["gradient_flows"] is not None:
-        flows = record["gradient_flows"]
-        said += f" Gradients flow back to {x}." if flows else " No gradient flows back."
+    back = {True: f" Gradients flow back to {x}.", False: " No gradient flows back."}
+    said += back.get(record["gradient_flows"], "")
     if record["moved"] and record["new_bytes"] is not None:
         said += f" y is on {PLACES[record['where']]}."
     return said
@@ -110,14 +108,13 @@ def facts_of(record: Record, x: str = "x") -> list[tuple[str, str, str]]:
 
 
 def _more_facts(record: Record, x: str) -> list[tuple[str, str, str]]:
-    said = []
-    shares = record["shares_memory"] and not record["same_object"]
-    if record["shares_version"] is not None and shares:
-        own = "its own", "no backward pass notices a write through the other name"
-        same = f"that of {x}", "a backward pass notices a write through the other name"
-        said.append(("Version counter", *(same if record["shares_version"] else own)))
+    said, is_of_x = [], record["shares_version"]
+    if record["shares_memory"] and not record["same_object"] and is_of_x is not None:
+        whose, a = (f"that of {x}", "a") if is_of_x else ("its own", "no")
+        notices = f"{a} backward pass notices a write through the other name"
+        said.append(("Version counter", whose, notices))
     elif x in TENSORS and record["requires_grad"] is not None:
-        if record["shares_version"] is None:
+        if is_of_x is None:
             said.append(("Version counter", "none", "y is an inference tensor"))
         elif not record["same_object"]:
             said.append(("Version counter", "its own", ""))
@@ -142,10 +139,8 @@ def meaning(record: Record, x: str = "x") -> str:
         said.append(f"y is on {PLACES[record['where']]}.")
     if record["pinned"]:
         said.append("y is in pinned memory.")
-    if record["gradient_flows"] is not None:
-        flows = record["gradient_flows"]
-        said.append(f"{'Gradients flow' if flows else 'No gradient flows'} back.")
-    return " ".join(said)
+    back = {True: ["Gradients flow back."], False: ["No gradient flows back."]}
+    return " ".join(said + back.get(record["gradient_flows"], []))
 
 
 def _memory_meaning(record: Record, x: str) -> str:
@@ -200,7 +195,8 @@ def after_write(record: Record, name: str, x: str = "x") -> str:
     """Say what the write through "x" or "y" changed: both, one alone, or nothing."""
     write = record["writes"][name]
     written, other = (x, "y") if name == "x" else ("y", x)
-    code = f"{written}.iloc[0] = 7" if written in FRAMES else f"{written}[0] = 7"
+    is_frame = written in ("df", "mixed")
+    code = f"{written}.iloc[0] = 7" if is_frame else f"{written}[0] = 7"
     if write["changed"] is None:
         return f"{code} raises {write['refused']}"
     said = f"Only {written} changed: {other} keeps its values."
@@ -232,8 +228,6 @@ def card(facts: Facts, call: Call) -> tuple[list[tuple[str, str]], list[str]]:
         notes.append(f"raises {raised(first)} if {x} requires grad")
         first, state = plain, "constant"
     said = _card_facts(first, x)
-    if first["error"] is not None:
-        return said, notes
     others = {
         f"if {x} is the result of an operation": seen.get("nonleaf"),
         f"if {x} is transposed": seen.get("view"),
@@ -277,8 +271,3 @@ def one_line(code: str) -> str:
 def breakable(code: str) -> str:
     """Return code as HTML whose lines may end before a call, not within a name."""
     return re.sub(r"\.(?=[a-zA-Z_])", "<wbr>.", escape(code))
-
-
-def name_of(code: str) -> str:
-    """Return the code of a row without what only says that y is x."""
-    return one_line(re.sub(r"\ny = x$", "", code))

@@ -55,8 +55,7 @@ class Legend(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return them, with the drawings that the cures of the page use."""
         drawings = sheet({name: name.split("-") for name in (*BOTH, *LEGEND)})
-        legend = {sign: SIGNS[sign] for sign in LEGEND}
-        return [_drawn("legend", sheet=drawings, legend=legend)]
+        return [_drawn("legend", sheet=drawings, legend=LEGEND, words=SIGNS)]
 
 
 class Wordings(SphinxDirective):

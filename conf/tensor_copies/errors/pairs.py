@@ -51,10 +51,8 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
         if tag in cell["classes"]
     ]
     if [tag for tag, _ in cells] != [*SIDES] * (len(cells) // 2):
-        page = app.env.docname
-        raise ExtensionError(
-            f"{page}: after each cell tagged `wrong` stands one `right`"
-        )
+        rule = "after each cell tagged `wrong` stands one `right`"
+        raise ExtensionError(f"{app.env.docname}: {rule}")
     for (_, wrong), (_, right) in zip(cells[::2], cells[1::2], strict=True):
         _set_side_by_side(wrong, right)
 
