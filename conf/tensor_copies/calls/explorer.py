@@ -32,7 +32,6 @@ from tensor_copies.markup import TEMPLATES, write_script
 
 DATA, READER = "facts.js", "read_calls.js"  # loaded with the first touch
 FIRST = "x.detach()"
-SHOWN = 4  # facts below a picture
 MEANS = {  # what a kind of x is, for a reader who does not know the word
     "leaf": "You created it; it isn't a result. Its gradient goes to x.grad.",
     "constant": "Its requires_grad is False, so autograd doesn't follow it.",
@@ -65,7 +64,7 @@ def visit_explorer(self: HTML5Translator, node: explorer) -> None:
         code=FIRST,
         said=said,
         picture=labelled(record["picture"], f"y = {FIRST}: {said}"),
-        facts=facts_of(record)[:SHOWN],
+        facts=facts_of(record)[:4],  # those of every call
     )
     self.body.append("".join(map(str.strip, html.splitlines())))
     raise nodes.SkipNode
