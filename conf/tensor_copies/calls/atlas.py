@@ -7,7 +7,7 @@ when static/atlas.js first opens a row.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 from docutils import nodes
@@ -27,16 +27,8 @@ from tensor_maps.atlas.calls import (
 )
 
 from tensor_copies.calls.explorer import MEANS, address_of, address_of_file
-from tensor_copies.calls.facts import ABOUT_MACHINE, facts
-from tensor_copies.calls.words import (
-    SIGNS,
-    Record,
-    breakable,
-    meaning,
-    name_of,
-    raised,
-    signs,
-)
+from tensor_copies.calls.facts import ABOUT_MACHINE, Record, facts
+from tensor_copies.calls.words import SIGNS, breakable, meaning, one_line, raised, signs
 from tensor_copies.gallery.lessons import short_titles
 from tensor_copies.markup import TEMPLATES
 
@@ -53,7 +45,6 @@ KINDS = {  # what heads the column of a kind of x
     "leaf_view": "view of a leaf",
     "expanded": "expanded",
 }
-DIFFERS = "elsewise"
 LETTERS = 33  # of a call on one line of the table, about
 
 
@@ -67,51 +58,40 @@ class AtlasTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return an index entry for each row, and the place of the table."""
         page, seen = self.env.docname, facts()
-        entries = []
+        domain, entries = self.env.domains.standard_domain, []
         for call in seen.calls.values():
             entries.append(("single", " ".join(call.code.split()), call.id, "", None))
             if what(call):
-                place, domain = address(call.group), self.env.domains.standard_domain
+                place = nodes.make_id(call.group)
                 domain.note_hyperlink_target(place, page, place, call.group)
-        self.env.metadata[page] |= {"has_atlas": True, "atlas_probed": seen.here["day"]}
+        told = {"loads_facts": True, "atlas_probed": seen.here["day"]}
+        self.env.metadata[page] |= told
         return [addnodes.index(entries=entries), atlas(page=page)]
 
 
 def visit_atlas(self: HTML5Translator, node: atlas) -> None:
     """Write the table."""
     app, page, seen = self.builder.app, node["page"], facts()
-    groups, apart = [], []
-    for group, calls in groupby(seen.calls.values(), lambda call: call.group):
-        rows = [row(app, page, call) for call in calls]
-        (apart if rows[0]["what"] else groups).append((group, rows))
-    chips, places = dict(SIGNS), {"here": "x on the CPU"}
-    if (away := seen.devices.get("device")) is not None:
-        places["there"] = f"x on {away}"
-        chips[DIFFERS] = "differs on the other device"
+    groups = [
+        (group, nodes.make_id(group), [row(app, page, call) for call in calls])
+        for group, calls in groupby(seen.calls.values(), lambda call: call.group)
+    ]
+    means = {
+        kind: f"{words[0].upper()}{words[1:]}." for kind, words in ALL_STATES.items()
+    }
+    means |= MEANS  # for a reader who does not know the word
+    away = seen.devices.get("device", "")
     markup = TEMPLATES.get_template("calls/table.html").render(
         facts=address_of_file(app.builder, page),
-        chips=chips,
-        places=places,
-        kinds={kind: (name, _means(kind)) for kind, name in KINDS.items()},
+        chips=SIGNS | ({"elsewise": "differs on the other device"} if away else {}),
+        kinds={kind: (name, means[kind]) for kind, name in KINDS.items()},
         count=len(seen.calls),
         groups=groups,
-        apart=[(address(group), group, rows) for group, rows in apart],
         libraries=libraries(),
-        away=away or "",
+        away=away,
     )
     self.body.append(markup)
     raise nodes.SkipNode
-
-
-def _means(kind: str) -> str:
-    """Return what a kind of x is, for a reader who does not know the word."""
-    words = ALL_STATES[kind]
-    return MEANS.get(kind) or f"{words[0].upper()}{words[1:]}."
-
-
-def address(group: str) -> str:
-    """Return the anchor of a group that stands apart."""
-    return group.lower().replace(" ", "-")
 
 
 def what(call: Call) -> str:
@@ -124,7 +104,8 @@ def what(call: Call) -> str:
 
 def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
     """Return what the template draws of one call."""
-    name = name_of(call.code)
+    # Not the end of statements that only says that y is x.
+    name = one_line(call.code.removesuffix("\ny = x"))
     links = list(links_of(app, page, call))
     named = f"{what(call)} {call.message}" if what(call) else call.group
     return {
@@ -142,22 +123,14 @@ def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
     }
 
 
-def cell(call: Call, kind: str) -> dict[str, Any]:
-    """Return the cell of a kind of x: what is the same in both places is said once."""
-    seen = facts()
-    mine = kind
+def cell(call: Call, kind: str) -> list[tuple[list[str], str]]:
+    """Return what is said of a kind of x in each of both places."""
+    seen, mine = facts(), kind
     if call.subject == "a" and kind not in call.states:
         mine = call.states[0]  # an array stands in each column as in its first
     here = seen.record(call.code, mine)
     there = here if what(call) else seen.record(call.code, kind, away=True)
-    said = [_said(call, record) for record in (here, there)]
-    differs = bool(here and there) and signs(here) != signs(there)
-    if said[0] == said[1]:
-        (parts, words), places = said[0], []
-    else:
-        (parts, words), places = ([], ""), list(zip(PLACES, said, strict=True))
-    classes = [DIFFERS] * differs + parts
-    return {"classes": classes, "words": words, "parts": places}
+    return [_said(call, record) for record in (here, there)]
 
 
 def _said(call: Call, record: Record | None) -> tuple[list[str], str]:
@@ -177,30 +150,28 @@ def meanings(call: Call) -> list[tuple[str, str, bool]]:
 
     Kinds of x of which the same is true share a line.
     """
-    found: dict[tuple[str, bool], dict[str, list[str]]] = {}
-    for place, words in PLACES.items():
-        for kind in call.states:
-            record = facts().record(call.code, kind, away=place == "there")
-            if record is None:
-                continue
-            said = record["error"] or meaning(record, call.subject)
-            if record["warning"] is not None:
-                said += f" Warning: {record['warning']}"
-            kinds = found.setdefault((said, record["error"] is not None), {})
-            kinds.setdefault(KINDS[kind], []).append(words)
+    found: dict[tuple[str, bool], dict[str, str]] = {}
+    for place, kind in product(PLACES, call.states):
+        record = facts().record(call.code, kind, away=place == "there")
+        if record is None:
+            continue
+        said, name = record["error"] or meaning(record, call.subject), KINDS[kind]
+        if record["warning"] is not None:
+            said += f" Warning: {record['warning']}"
+        where = found.setdefault((said, record["error"] is not None), {})
+        where[name] = "on both devices" if name in where else PLACES[place]
     return [
-        (what(call) or _together(kinds), said, is_error)
-        for (said, is_error), kinds in found.items()
+        (what(call) or _together(where), said, is_error)
+        for (said, is_error), where in found.items()
     ]
 
 
-def _together(places: dict[str, list[str]]) -> str:
-    """Join kinds of x with the places of each, a place once for each that has some."""
-    said: dict[str, list[str]] = {}
-    for kind, of in places.items():
-        where = "on both devices" if len(of) == len(PLACES) else of[0]
-        said.setdefault(where, []).append(kind)
-    return "; ".join(f"{', '.join(of)} {place}" for place, of in said.items())
+def _together(where: dict[str, str]) -> str:
+    """Join kinds of x with their places, a place once for all that are there."""
+    kinds: dict[str, list[str]] = {}
+    for kind, place in where.items():
+        kinds.setdefault(place, []).append(kind)
+    return "; ".join(f"{', '.join(some)} {place}" for place, some in kinds.items())
 
 
 def links_of(app: Sphinx, page: str, call: Call) -> Iterator[tuple[str, str, str]]:

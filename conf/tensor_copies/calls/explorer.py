@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,17 +24,14 @@ from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 from tensor_maps.atlas.calls import LONGEST, STATES
 
-from tensor_copies.calls.facts import DEVICE, LEAF, facts, is_shown
+from tensor_copies.calls.facts import DEVICE, LEAF, Record, facts, is_shown
 from tensor_copies.calls.pictures import labelled
 from tensor_copies.calls.words import after_write, facts_of, headline, signs
 from tensor_copies.gallery.kept import CONF
 from tensor_copies.markup import TEMPLATES, write_script
 
-DATA = "facts.js"
-LOADED = (DATA, "read_calls.js")  # with the first touch
-PLACE_OF_DATA = "DATA_FILES"
+DATA, READER = "facts.js", "read_calls.js"  # loaded with the first touch
 FIRST = "x.detach()"
-SHOWN = 4  # facts below a picture
 MEANS = {  # what a kind of x is, for a reader who does not know the word
     "leaf": "You created it; it isn't a result. Its gradient goes to x.grad.",
     "constant": "Its requires_grad is False, so autograd doesn't follow it.",
@@ -51,8 +49,24 @@ class explorer(nodes.General, nodes.Element):
 
 def visit_explorer(self: HTML5Translator, node: explorer) -> None:
     """Write the explorer as it opens, with the addresses of its data."""
-    files = [address_of_file(self.builder, node["page"], name) for name in LOADED]
-    self.body.append(node["markup"].replace(PLACE_OF_DATA, " ".join(files), 1))
+    data, page = facts(), node["page"]
+    record = data.record(FIRST)
+    said = headline(record)
+    html = TEMPLATES.get_template("calls/explorer.html").render(
+        files=[address_of_file(self.builder, page, name) for name in (DATA, READER)],
+        uri=partial(self.builder.get_relative_uri, page),
+        devices=data.devices,
+        states=STATES,
+        chips=data.chips,
+        means=MEANS,
+        pairs=node["pairs"],
+        state=LEAF,
+        code=FIRST,
+        said=said,
+        picture=labelled(record["picture"], f"y = {FIRST}: {said}"),
+        facts=facts_of(record)[:4],  # those of every call
+    )
+    self.body.append("".join(map(str.strip, html.splitlines())))
     raise nodes.SkipNode
 
 
@@ -75,31 +89,10 @@ class ExplorerDirective(SphinxDirective):
     has_content: ClassVar[bool] = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the explorer as it opens."""
-        app, page, data = self.env.app, self.env.docname, facts()
-        self.env.metadata[page]["has_explorer"] = True
-        record = data.record(FIRST)
-        said = headline(record)
-        html = TEMPLATES.get_template("calls/explorer.html").render(
-            devices=data.devices,
-            states=STATES,
-            chips=data.chips,
-            search=app.builder.get_relative_uri(page, "search"),
-            links={
-                name: app.builder.get_relative_uri(page, name)
-                for name in ("glossary", "machines")
-                if name in self.env.found_docs
-            },
-            means=MEANS,
-            pairs=list(map(_pair, self.content)),
-            state=LEAF,
-            code=FIRST,
-            said=said,
-            picture=labelled(record["picture"], f"y = {FIRST}: {said}"),
-            facts=facts_of(record)[:SHOWN],
-        )
-        markup = "".join(map(str.strip, html.splitlines()))
-        return [explorer(markup=markup, page=page)]
+        """Return the place of the explorer."""
+        page = self.env.docname
+        self.env.metadata[page]["loads_facts"] = True
+        return [explorer(page=page, pairs=list(map(_pair, self.content)))]
 
 
 def _pair(line: str) -> tuple[str, str]:
@@ -119,9 +112,8 @@ def address_of(
     ``x`` that is not on the CPU. It is None for what was not run.
     """
     code = code.strip().removeprefix("y = ").replace("'", '"')
-    if state and state not in STATES:
-        return None
-    if not is_shown(app) or facts().record(code, state or LEAF, away) is None:
+    is_asked = is_shown(app) and (state or LEAF) in STATES
+    if not is_asked or facts().record(code, state or LEAF, away) is None:
         return None
     asked = {"y": code} | ({"x": state} if state else {})
     asked |= {"on": DEVICE} if away else {}
@@ -147,21 +139,20 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
     list
         The pages to write again: the address of a new file has another hash.
     """
-    shown = {"has_explorer", "has_atlas"}
-    pages = [page for page, one in app.env.metadata.items() if shown & one.keys()]
+    pages = [page for page, one in app.env.metadata.items() if "loads_facts" in one]
     if app.builder.format != "html" or not pages:
         return []
     data = facts()
     texts, pieces, pictures, outcomes = (_Numbers() for _ in range(4))
-    calls = {call.code: call for call in data.calls.values()}
 
-    def outcome(record: dict[str, Any], x: str) -> str:
+    def number(record: Record | None, x: str) -> int:
+        if record is None:
+            return -1
+        drawn = tuple(map(pieces.of, PIECE.findall(record["picture"])))
         said: dict[str, Any] = {
             "said": texts.of(headline(record, x)),
             "sign": "-".join(signs(record)),
-            "picture": pictures.of(
-                tuple(map(pieces.of, PIECE.findall(record["picture"])))
-            ),
+            "picture": pictures.of(drawn),
         }
         if record["error"] is not None:
             said["error"] = texts.of(record["error"])
@@ -171,20 +162,16 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
                 name: [texts.of(after_write(record, name, x)), write["changed"]]
                 for name, write in record["writes"].items()
             }
-        return json.dumps(said)
+        return outcomes.of(json.dumps(said))
 
-    def numbers(code: str) -> list[list[int]]:
-        x = calls[code].subject if code in calls else "x"
-        return [
-            [
-                -1 if record is None else outcomes.of(outcome(record, x))
-                for state in STATES
-                for record in [data.record(code, state, device == DEVICE)]
-            ]
-            for device in data.devices
+    seen = {
+        code: [
+            [number(data.record(code, state, kind == DEVICE), x) for state in STATES]
+            for kind in data.devices
         ]
-
-    seen = {code: numbers(code) for code in data.codes}
+        for code in data.codes
+        for x in [data.by_code[code].subject if code in data.by_code else "x"]
+    }
     whole = {
         "states": {state: [words, MEANS[state]] for state, words in STATES.items()},
         "devices": data.devices,
@@ -194,7 +181,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         "rows": {
             code: {"id": call.id, "subject": call.subject, "given": call.given}
             | ({"says": call.says} if call.says else {})
-            for code, call in calls.items()
+            for code, call in data.by_code.items()
         },
         "texts": list(texts),
         "pieces": list(pieces),

@@ -17,17 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from tensor_maps.atlas.calls import (
-    ALL_STATES,
-    CHIPS,
-    COLUMNS,
-    STATES,
-    TABLE,
-    Call,
-    available,
-    chains,
-    code_of,
-)
+from tensor_maps.atlas import calls as atlas
 
 from tensor_copies import simulated
 from tensor_copies.gallery.kept import MAPS, Kept, hash_of
@@ -52,7 +42,8 @@ def probe_all(second_device: bool) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``day``; ``code``, a hash of what probes; ``device``, the kind that is not the
+        ``day``; ``code``, a hash of what probes, by which a recording is known to be
+        current; ``device``, the kind that is not the
         CPU, or null; ``pictures`` and ``outcomes``, each written once; and ``seen``,
         by code, kind of device and kind of x the number of the outcome.
     """
@@ -70,9 +61,9 @@ def probe_all(second_device: bool) -> dict[str, Any]:
     seen: dict[str, dict[str, dict[str, int]]] = {}
     raising = set()
 
-    def run(call: Call, state: str, device: str) -> None:
+    def run(call: atlas.Call, state: str, device: str) -> None:
         record = probing.probe(call, state, device)
-        outcome = {key: record[key] for key in COLUMNS if key not in CONDITION}
+        outcome = {key: record[key] for key in atlas.COLUMNS if key not in CONDITION}
         if record["error"] is None:
             more = probing.observation(call, state, device)
             outcome["writes"] = more["writes"]
@@ -88,17 +79,18 @@ def probe_all(second_device: bool) -> dict[str, Any]:
     for row in probing.plan():
         run(*row)
     kinds = probing.devices()
-    for chain in chains(len(kinds) > 1):
-        call = Call(code_of(chain), code_of(chain), given=TABLE["given"]["device"])
+    for chain in atlas.chains(len(kinds) > 1):
+        code = atlas.code_of(chain)
+        call = atlas.Call(code, code, given=atlas.TABLE["given"]["device"])
         for device in kinds:
-            for state in STATES:
-                if chain and (code_of(chain[:-1]), state, device) in raising:
+            for state in atlas.STATES:
+                if chain and (atlas.code_of(chain[:-1]), state, device) in raising:
                     raising.add((call.code, state, device))
                 elif state not in seen.get(call.code, {}).get(device, {}):
                     run(call, state, device)
     return {
         "day": datetime.now(UTC).date().isoformat(),
-        "code": probing_code(),
+        "code": hash_of("tensor_maps/src/tensor_maps/atlas/*"),
         "device": probing.accelerator(),
         "pictures": list(pictures),
         "outcomes": list(map(json.loads, outcomes)),
@@ -106,18 +98,9 @@ def probe_all(second_device: bool) -> dict[str, Any]:
     }
 
 
-def probing_code() -> str:
-    """Return the hash of what probes, by which a recording is known to be current."""
-    return hash_of("tensor_maps/src/tensor_maps/atlas/*")
-
-
-CODE = (*MAPS, "tensor_copies/calls/facts.py", "tensor_copies/calls/pictures.py")
-PROBED = Kept(
-    "calls",
-    (*CODE, "tensor_copies/simulated/*"),
-    probe_all,
-    (simulated.is_wanted(),),
-)
+PROBING = ("calls/facts.py", "calls/pictures.py", "simulated/*")
+CODE = (*MAPS, *(f"tensor_copies/{path}" for path in PROBING))
+PROBED = Kept("calls", CODE, probe_all, (simulated.is_wanted(),))
 
 
 @dataclass(frozen=True)
@@ -134,24 +117,26 @@ class Facts:
     source: str  # how: live, recorded or simulated
 
     @cached_property
-    def calls(self) -> dict[str, Call]:
+    def calls(self) -> dict[str, atlas.Call]:
         """The rows of the Atlas by their ids, without those that lack a library."""
-        return {call.id: call for call in available()}
+        return {call.id: call for call in atlas.available()}
+
+    @cached_property
+    def by_code(self) -> dict[str, atlas.Call]:
+        """The same by their code."""
+        return {call.code: call for call in self.calls.values()}
 
     @cached_property
     def codes(self) -> list[str]:
         """The code of each row and chain that has a record."""
-        return list(
-            dict.fromkeys([*self.here["seen"], *(self.there or {"seen": ()})["seen"]])
-        )
+        return list(self.here["seen"] | (self.there or self.here)["seen"])
 
     @cached_property
     def chips(self) -> dict[str, str]:
         """The code of each chip that there is: without a second device not all."""
-        chips = CHIPS.items()
         return {
             key: chip.code
-            for key, chip in chips
+            for key, chip in atlas.CHIPS.items()
             if self.there is not None or not chip.needs_device
         }
 
@@ -159,16 +144,18 @@ class Facts:
     def forms(self) -> dict[str, tuple[str, ...]]:
         """The ways to write each call, by its code."""
         rows = {call.code: call.also for call in self.calls.values() if call.also}
-        return rows | {f"x{chip.code}": chip.also for chip in CHIPS.values()}
+        return rows | {f"x{chip.code}": chip.also for chip in atlas.CHIPS.values()}
 
     @cached_property
     def devices(self) -> dict[str, str]:
         """What each device is, by the names that pages use."""
-        found = {CPU: "the CPU"}
-        if self.there is not None:
-            is_simulated = self.there["device"] == simulated.NAME
-            found[DEVICE] = "a GPU (simulated here)" if is_simulated else "a GPU"
-        return found
+        gpu = "a GPU (simulated here)" if self.source == "simulated" else "a GPU"
+        return {CPU: "the CPU"} | ({DEVICE: gpu} if self.there else {})
+
+    def is_there(self, code: str, away: bool) -> bool:
+        """Whether ``there`` has the record: of an x, or a call, on another device."""
+        call = self.by_code.get(code)
+        return away or (call.needs == ACCELERATOR if call else "(device)" in code)
 
     def record(self, code: str, state: str = LEAF, away: bool = False) -> Record | None:
         """Return what a call did to a kind of x, None if that was not run.
@@ -178,9 +165,7 @@ class Facts:
         is another than that of x), ``other_values`` (the call computes, it is no copy),
         ``picture`` (SVG) and, unless the call raises, ``writes``.
         """
-        call = self._by_code.get(code)
-        needs = call.needs == ACCELERATOR if call else "(device)" in code
-        is_there = away or needs
+        call, is_there = self.by_code.get(code), self.is_there(code, away)
         seen = self.there if is_there else self.here
         kind = CPU if not away or seen is None else seen["device"]
         number = seen and seen["seen"].get(code, {}).get(kind, {}).get(state)
@@ -200,10 +185,6 @@ class Facts:
             "other_values": call is not None and call.values == "other",
             "picture": seen["pictures"][outcome["picture"]],
         }
-
-    @cached_property
-    def _by_code(self) -> dict[str, Call]:
-        return {call.code: call for call in self.calls.values()}
 
 
 @cache
@@ -235,7 +216,7 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html" or not is_shown(app):
         return
     data = facts()
-    columns = {**ABOUT_MACHINE, **COLUMNS}
+    columns = {**ABOUT_MACHINE, **atlas.COLUMNS}
     records = [
         {key: record[key] for key in columns}
         for call in data.calls.values()
@@ -250,7 +231,7 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
     whole = {
         "schema": 1,
         "columns": columns,
-        "states": ALL_STATES,
+        "states": atlas.ALL_STATES,
         "machines": [
             {"name": machine.name, "source": source, "day": seen["day"]}
             | asdict(machine)
@@ -266,10 +247,7 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(columns)
         # JSON's words for what is true and false; what is null becomes nothing.
-        table.writerows(
-            [
-                str(one).lower() if isinstance(one, bool) else one
-                for one in record.values()
-            ]
-            for record in records
-        )
+        for record in records:
+            told = record.values()
+            row = [json.dumps(one) if isinstance(one, bool) else one for one in told]
+            table.writerow(row)

@@ -16,7 +16,6 @@ from tensor_copies.calls.words import Record, breakable, headline, one_line, sig
 from tensor_copies.markup import TEMPLATES
 
 PLAIN, TRANSPOSED = "leaf", "view"  # kinds of x: the first, one in another layout
-Cell = tuple[list[str], str]  # its signs, and a note
 
 
 class CallsTable(SphinxDirective):
@@ -41,19 +40,13 @@ class CallsTable(SphinxDirective):
                 if "device" in name:
                     continue  # there is no second one here
                 raise self.error(f"no call {name!r} was seen")
-            drawn = want and address_of(app, page, code)
-            rows.append(
-                {
-                    "want": want,
-                    "code": Markup(breakable(one_line(code))),
-                    "uri": drawn or f"{atlas}#{name}",
-                    "cells": _cells(seen, code, record),
-                }
-            )
-        used = {sign for row in rows for parts, _ in row["cells"] for sign in parts}
+            uri = (want and address_of(app, page, code)) or f"{atlas}#{name}"
+            words = Markup(breakable(one_line(code)))
+            rows.append((want, words, uri, _cells(seen, code, record)))
+        used = {sign for *_, cells in rows for parts, _ in cells for sign in parts}
         markup = TEMPLATES.get_template("calls/calls_table.html").render(
             sheet=sheet({sign: [sign] for sign in sorted(used)}),
-            wants=any(row["want"] for row in rows),
+            wants=any(want for want, *_ in rows),
             rows=rows,
             x=STATES[PLAIN],
             away=seen.devices.get("device"),
@@ -62,8 +55,8 @@ class CallsTable(SphinxDirective):
         return [nodes.raw("", markup, format="html")]
 
 
-def _cells(seen: Facts, code: str, record: Record) -> list[Cell]:
-    """Return what is said of memory, of the gradient, and of x on another device."""
+def _cells(seen: Facts, code: str, record: Record) -> list[tuple[list[str], str]]:
+    """Return signs and a note for memory, gradient, and x on another device."""
     memory, *gradient = signs(record)
     other, note = seen.record(code, TRANSPOSED), _place(record)
     if record["other_values"] and memory == "copies":
@@ -95,7 +88,6 @@ class CallPictures(SphinxDirective):
         for line in self.content:
             title, _, code = line.partition(": y = ")
             if (record := seen.record(code)) is not None:
-                drawn = Markup(record["picture"])
-                figures.append((title, code, drawn, headline(record)))
+                figures.append((title, code, record["picture"], headline(record)))
         template = TEMPLATES.get_template("calls/pictures.html")
         return [nodes.raw("", template.render(figures=figures), format="html")]

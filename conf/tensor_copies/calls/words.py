@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import Any
 
 from tensor_maps.atlas.calls import Call
 
-from tensor_copies.calls.facts import LEAF, Facts
+from tensor_copies.calls.facts import LEAF, Facts, Record
 
-Record = dict[str, Any]
 SIGNS = {
     "shares": "shares memory",
     "itself": "is x itself",
@@ -26,8 +24,6 @@ SIGNS = {
 }
 PLACES = {"cpu": "the CPU", "device": "the GPU"}
 TENSORS = ("x", "z", "h")  # what has a version counter and gradients
-FRAMES = ("df", "mixed")
-YES_NO = {True: "yes", False: "no"}
 
 
 def signs(record: Record) -> list[str]:
@@ -62,9 +58,8 @@ def headline(record: Record, x: str = "x") -> str:
         said = f"y has new memory and other values than {x}."
     else:
         said = "y is a copy with its own memory."
-    if record["gradient_flows"] is not None:
-        flows = record["gradient_flows"]
-        said += f" Gradients flow back to {x}." if flows else " No gradient flows back."
+    back = {True: f" Gradients flow back to {x}.", False: " No gradient flows back."}
+    said += back.get(record["gradient_flows"], "")
     if record["moved"] and record["new_bytes"] is not None:
         said += f" y is on {PLACES[record['where']]}."
     return said
@@ -113,23 +108,21 @@ def facts_of(record: Record, x: str = "x") -> list[tuple[str, str, str]]:
 
 
 def _more_facts(record: Record, x: str) -> list[tuple[str, str, str]]:
-    said = []
-    shares = record["shares_memory"] and not record["same_object"]
-    if record["shares_version"] is not None and shares:
-        own = "its own", "no backward pass notices a write through the other name"
-        same = f"that of {x}", "a backward pass notices a write through the other name"
-        said.append(("Version counter", *(same if record["shares_version"] else own)))
+    said, is_of_x = [], record["shares_version"]
+    if record["shares_memory"] and not record["same_object"] and is_of_x is not None:
+        whose, a = (f"that of {x}", "a") if is_of_x else ("its own", "no")
+        notices = f"{a} backward pass notices a write through the other name"
+        said.append(("Version counter", whose, notices))
     elif x in TENSORS and record["requires_grad"] is not None:
-        if record["shares_version"] is None:
+        if is_of_x is None:
             said.append(("Version counter", "none", "y is an inference tensor"))
         elif not record["same_object"]:
             said.append(("Version counter", "its own", ""))
-    if record["version_raised"] is not None and (
-        record["version_raised"] or record["writes_x"]
-    ):
+    if record["version_raised"] or (x in TENSORS and record["writes_x"]):
         said.append((f"Version of {x}", f"+ {record['version_raised']}", ""))
     if record["strides_kept"] is not None:
-        said.append((f"Keeps the strides of {x}", YES_NO[record["strides_kept"]], ""))
+        kept = "yes" if record["strides_kept"] else "no"
+        said.append((f"Keeps the strides of {x}", kept, ""))
     if record["pinned"]:
         said.append(("Pinned", "yes", ""))
     if record["warning"]:
@@ -146,45 +139,44 @@ def meaning(record: Record, x: str = "x") -> str:
         said.append(f"y is on {PLACES[record['where']]}.")
     if record["pinned"]:
         said.append("y is in pinned memory.")
-    if record["gradient_flows"] is not None:
-        flows = record["gradient_flows"]
-        said.append(f"{'Gradients flow' if flows else 'No gradient flows'} back.")
-    return " ".join(said)
+    back = {True: ["Gradients flow back."], False: ["No gradient flows back."]}
+    return " ".join(said + back.get(record["gradient_flows"], []))
 
 
 def _memory_meaning(record: Record, x: str) -> str:
     """Say what a write to x or y changes, or that the call itself is one."""
-    if not record["same_object"]:
-        if not record["shares_memory"]:
-            if record["new_bytes"] is None:
-                return f"y is a {_kind(record)}, without a tensor's memory."
-            return f"y has its own memory, so a write to y doesn't change {x}."
-        if x not in TENSORS:
-            return f"A write to y also changes {x}."
-        notices = "notices" if record["shares_version"] else "doesn't notice"
-        if what := _written_under_no_grad(record, x):
-            return (
-                f"y is {what}, so a write to y needs torch.no_grad(). "
-                f"It also changes {x}, and autograd {notices}."
-            )
-        return f"A write to y also changes {x}. Autograd {notices}."
+    if record["same_object"]:
+        return _meaning_of_itself(record, x)
+    if not record["shares_memory"]:
+        if record["new_bytes"] is None:
+            return f"y is a {_kind(record)}, without a tensor's memory."
+        return f"y has its own memory, so a write to y doesn't change {x}."
+    if x not in TENSORS:
+        return f"A write to y also changes {x}."
+    notices = "notices" if record["shares_version"] else "doesn't notice"
+    if what := _written_under_no_grad(record, x):
+        return (
+            f"y is {what}, so a write to y needs torch.no_grad(). "
+            f"It also changes {x}, and autograd {notices}."
+        )
+    return f"A write to y also changes {x}. Autograd {notices}."
+
+
+def _meaning_of_itself(record: Record, x: str) -> str:
+    said, grows = f"y is {x} itself", record["version_raised"]
     if record["new_bytes"]:
         they = "keep the old memory."
         if record["operation"] == "share-memory":  # the storage itself gets new memory
             they = f"move with it. An earlier {x}.numpy() points to freed memory."
-        return f"y is {x} itself, now in new memory. Earlier views of {x} {they}"
-    if not record["writes_x"]:
-        if record["changes_x"]:
-            flag = record["requires_grad"]
-            return f"y is {x} itself, now with requires_grad={flag}."
-        return f"y is {x} itself, not a copy."
-    grows = record["version_raised"]
-    notices = "notices" if grows else "doesn't notice"
-    counter = f"grows by {grows}" if grows else "stays the same"
-    return (
-        f"The call modifies {x} in place. Autograd {notices}, because {x}'s version "
-        f"counter {counter}."
-    )
+        return f"{said}, now in new memory. Earlier views of {x} {they}"
+    if record["writes_x"]:
+        does = f"notices, because {x}'s version counter grows by {grows}"
+        if not grows:
+            does = f"doesn't notice, because {x}'s version counter stays the same"
+        return f"The call modifies {x} in place. Autograd {does}."
+    if record["changes_x"]:
+        return f"{said}, now with requires_grad={record['requires_grad']}."
+    return f"{said}, not a copy."
 
 
 def _written_under_no_grad(record: Record, x: str) -> str:
@@ -199,23 +191,19 @@ def _written_under_no_grad(record: Record, x: str) -> str:
     return "one of several views of one call" if several else ""
 
 
-def write_to(name: str, x: str = "x") -> str:
-    """Return the code of the write that a probe tries: ``name`` is "x" or "y"."""
-    target = x if name == "x" else name
-    return f"{target}.iloc[0] = 7" if target in FRAMES else f"{target}[0] = 7"
-
-
 def after_write(record: Record, name: str, x: str = "x") -> str:
     """Say what the write through "x" or "y" changed: both, one alone, or nothing."""
-    write, names = record["writes"][name], {"x": x, "y": "y"}
+    write = record["writes"][name]
+    written, other = (x, "y") if name == "x" else ("y", x)
+    is_frame = written in ("df", "mixed")
+    code = f"{written}.iloc[0] = 7" if is_frame else f"{written}[0] = 7"
     if write["changed"] is None:
-        return f"{write_to(name, x)} raises {write['refused']}"
-    written, other = names.pop(name), next(iter(names.values()))
+        return f"{code} raises {write['refused']}"
     said = f"Only {written} changed: {other} keeps its values."
     if record["same_object"]:
         said = f"{x} changed, and y is {x}."
         if not write["both"]:
-            said = f"Nothing changed: {write_to(name, x)} writes what is there already."
+            said = f"Nothing changed: {code} writes what is there already."
     elif write["both"]:
         said = f"Both changed: {other} also has the 7."
     if write["refused"]:
@@ -240,22 +228,16 @@ def card(facts: Facts, call: Call) -> tuple[list[tuple[str, str]], list[str]]:
         notes.append(f"raises {raised(first)} if {x} requires grad")
         first, state = plain, "constant"
     said = _card_facts(first, x)
-    if first["error"] is not None:
-        return said, notes
     others = {
-        "nonleaf": f"if {x} is the result of an operation",
-        "view": f"if {x} is transposed",
+        f"if {x} is the result of an operation": seen.get("nonleaf"),
+        f"if {x} is transposed": seen.get("view"),
+        f"if {x} is on a GPU": facts.record(call.code, state, away=True),
     }
     found: dict[str, str] = {}
-    for kind, when in others.items():
-        other = seen.get(kind)
+    for when, other in others.items():
         if other and (answer := _card_facts(other, x)[0][1]) != said[0][1]:
             found.setdefault(answer, when)
-    notes += [f"{answer} {when}" for answer, when in found.items()]
-    away = facts.record(call.code, state, away=True)
-    if away and (answer := _card_facts(away, x)[0][1]) != said[0][1]:
-        notes.append(f"{answer} if {x} is on a GPU")
-    return said, notes
+    return said, notes + [f"{answer} {when}" for answer, when in found.items()]
 
 
 def _card_facts(record: Record, x: str) -> list[tuple[str, str]]:
@@ -289,8 +271,3 @@ def one_line(code: str) -> str:
 def breakable(code: str) -> str:
     """Return code as HTML whose lines may end before a call, not within a name."""
     return re.sub(r"\.(?=[a-zA-Z_])", "<wbr>.", escape(code))
-
-
-def name_of(code: str) -> str:
-    """Return the code of a row without what only says that y is x."""
-    return one_line(re.sub(r"\ny = x$", "", code))

@@ -55,8 +55,7 @@ class Legend(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return them, with the drawings that the cures of the page use."""
         drawings = sheet({name: name.split("-") for name in (*BOTH, *LEGEND)})
-        legend = {sign: SIGNS[sign] for sign in LEGEND}
-        return [_drawn("legend", sheet=drawings, legend=legend)]
+        return [_drawn("legend", sheet=drawings, legend=LEGEND, words=SIGNS)]
 
 
 class Wordings(SphinxDirective):
@@ -75,13 +74,10 @@ class Wordings(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return them folded, or as the entry's message."""
+        sources, by = self.options.get("met"), self.options.get("by", "a GPU")
         texts = [line for line in self.content if line]
-        sources = self.options.get("met", "").split()
-        by = self.options.get("by", "a GPU")
-        told = {"met": bool(sources), "texts": texts, "by": by}
-        if sources and len(sources) != len(texts):
-            raise self.error(f"{len(texts)} lines, and {len(sources)} addresses")
-        wordings = _drawn("wordings", sources=sources, **told)
+        told = {"met": sources is not None, "texts": texts, "by": by}
+        wordings = _drawn("wordings", sources=(sources or "").split(), **told)
         wordings.attributes |= told
         return [wordings]
 
@@ -149,10 +145,9 @@ def _order(section: nodes.section, cell: nodes.container) -> None:
     code = next(one for one in cell.children if "cell_input" in one["classes"])
     cell.remove(code)
     cells = [one for one in section.children if "cell" in one.get("classes", ())]
-    rest = section[section.index(cells[-1]) + 1 :]
-    section[section.index(cells[-1]) + 1 :] = []
-    raws = [one for one in section.children if isinstance(one, nodes.raw)]
-    for met in (one for one in raws if one.get("met")):
+    end = section.index(cells[-1]) + 1
+    rest, section[end:] = section[end:], []
+    for met in [one for one in section.findall(nodes.raw) if one.get("met")]:
         section.remove(met)
         words = f"What this page raised, without {met['by']}"
         section.replace(cell, [met, fold(words, cell, kind="raised-here")])

@@ -21,7 +21,6 @@ from IPython.display import Markdown, display
 from myst_nb import glue
 from tensor_maps.relations import flows, sharing
 
-LONGEST = 110  # characters of a result that is shown
 # Where a message comes from in torch's sources, colours, addresses: no one's text.
 PLACES = re.compile(
     r"\s*\(Triggered internally at [^)]*\)|\x1b\[[0-9;]*m|\b0x[0-9a-f]{4,}"
@@ -61,10 +60,12 @@ def cures(
     if setup is None:
         setup = ast.unparse(ast.parse(_shell.user_ns["In"][-2]).body[:-1])
     rows = [
-        {"kind": kind, "code": _without_name(code), "words": words}
-        | run_cure(setup, textwrap.dedent(code), subject, truth, kind)
+        # A last line that only names its result is not shown.
+        {"kind": kind, "words": words, "code": re.sub(r"\n\w+$", "", code)}
+        | run_cure(setup, code, subject, truth, kind)
         for kind, listing in (("cure", ranked), ("wrong", wrong), ("folk", folk))
-        for code, about in (listing or {}).items()
+        for written, about in (listing or {}).items()
+        for code in [textwrap.dedent(written).strip()]
         for words, truth in [(about, "True") if isinstance(about, str) else about]
     ]
     # One line, so that no text can end the directive.
@@ -96,13 +97,10 @@ def run_cure(
             text = said(type(error), error)
             if is_cure or truth != "True":
                 raise AssertionError(f"{name}: {text}") from error
-            return {
-                "raises": type(error).__name__,
-                "shown": _short(text.split("\n")[0]),
-            }
+            return {"raises": type(error).__name__, "shown": text.split("\n")[0]}
     assert true, f"{name}: not true: {truth}"
     if kind == "folk":
-        return {"shown": _short(repr(result))} if value else {}
+        return {"shown": repr(result)} if value else {}
     return {"signs": _signs(names.get(subject), result), "state": state}
 
 
@@ -126,15 +124,6 @@ def _state_of(value: object) -> str:
     if value.requires_grad:
         return "leaf" if value.is_leaf else "nonleaf"
     return "constant" if value.is_contiguous() else "view"
-
-
-def _without_name(code: str) -> str:
-    """Return the code of a cure without a last line that only names its result."""
-    return re.sub(r"\n\w+$", "", textwrap.dedent(code).strip())
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} …"
 
 
 _shell = get_ipython()

@@ -18,7 +18,6 @@ from sphinx.util import logging
 
 from tensor_copies.markup import beginning, with_code, write_script
 
-FACT = "messages"  # a page's entries, among its facts
 TYPE, SINCE = re.compile(r"tag_([A-Z]\w*)"), re.compile(r"tag_since-(\d+)\.(\d+)")
 logger = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ def keep_message(
     typed = {one["met"]: one["texts"] for one in raws if one.hasattr("met")}
     live = _message(cell)
     why = next(one for one in section.children if isinstance(one, nodes.paragraph))
-    env.metadata[env.docname].setdefault(FACT, []).append(
+    env.metadata[env.docname].setdefault("messages", []).append(
         {
             "anchor": section["ids"][0],
             "title": section.next_node(nodes.title).astext(),
@@ -53,9 +52,9 @@ def _message(cell: nodes.container) -> str:
         live = f"(no message with torch {torch})"
         cell += nodes.literal_block(text=live, classes=["output", "stream"])
     elif not re.search(rf"^({'|'.join(types)}):", live, re.MULTILINE):
-        what = f"torch {torch} gives {live or 'nothing'}"
-        said = "an entry's code should give %s, %s"
-        logger.warning(said, " or ".join(types), what, location=cell)
+        said = "an entry's code should give %s, torch %s gives %s"
+        kinds = " or ".join(types)
+        logger.warning(said, kinds, torch, live or "nothing", location=cell)
     return live
 
 
@@ -66,6 +65,6 @@ def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
     known = [
         {"address": f"{app.builder.get_target_uri(page)}#{entry['anchor']}", **entry}
         for page, facts in sorted(env.metadata.items())
-        for entry in facts.get(FACT, ())
+        for entry in facts.get("messages", ())
     ]
     write_script(app, "messages.js", "knownMessages", known)

@@ -51,10 +51,8 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
         if tag in cell["classes"]
     ]
     if [tag for tag, _ in cells] != [*SIDES] * (len(cells) // 2):
-        page = app.env.docname
-        raise ExtensionError(
-            f"{page}: after each cell tagged `wrong` stands one `right`"
-        )
+        rule = "after each cell tagged `wrong` stands one `right`"
+        raise ExtensionError(f"{app.env.docname}: {rule}")
     for (_, wrong), (_, right) in zip(cells[::2], cells[1::2], strict=True):
         _set_side_by_side(wrong, right)
 
@@ -66,8 +64,9 @@ def _set_side_by_side(wrong: nodes.container, right: nodes.container) -> None:
     while isinstance(section[first - 1], nodes.paragraph | nodes.bullet_list):
         first -= 1
     for part in ("cell_input", "cell_output"):
-        blocks = [_block_in(cell, part) for cell in (wrong, right)]
-        if None not in blocks:
+        parts = [one for one in (*wrong, *right) if part in one["classes"]]
+        blocks = [one.next_node(nodes.literal_block) for one in parts]
+        if len(blocks) == 2 and None not in blocks:
             lines = differing(*(block.astext() for block in blocks))
             for block, numbers in zip(blocks, lines, strict=True):
                 block["highlight_args"] = {"hl_lines": numbers}
@@ -79,10 +78,3 @@ def _set_side_by_side(wrong: nodes.container, right: nodes.container) -> None:
         sides.append(nodes.container("", about, cell, classes=[side.lower()]))
     section["classes"] = ["mistake"]
     section[first : end + 1] = [nodes.container("", *sides, classes=["pair"])]
-
-
-def _block_in(cell: nodes.container, part: str) -> nodes.literal_block | None:
-    for container in cell.children:
-        if part in container["classes"]:
-            return next(container.findall(nodes.literal_block), None)
-    return None
