@@ -120,13 +120,12 @@ class Chip:
     """A call that is put behind others: what it adds to the code of a chain.
 
     ``needs_device`` says that ``device`` stands in it, so it is left out where there is
-    no second one; ``by_device`` that what it does hangs on where ``x`` is.
+    no second one.
     """
 
     code: str
     also: tuple[str, ...] = ()
     needs_device: bool = False
-    by_device: bool = False
 
 
 TABLE = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
