@@ -70,7 +70,7 @@ def probe_all(second_device: bool) -> dict[str, Any]:
             drawn = draw(call, more["observed"])
         else:
             raising.add((call.code, state, device))
-            before = probing.observed_x(call, state, device)
+            before = probing.observed({"x": probing.Run(call, state, device).x})
             drawn = draw(call, before, record["error"].partition(":")[0])
         outcome["picture"] = pictures.setdefault(drawn, len(pictures))
         number = outcomes.setdefault(json.dumps(outcome), len(outcomes))

@@ -65,8 +65,6 @@ SUBJECTS = {
 }
 LIBRARIES = ("pandas", "pillow")  # what some rows need, as it is installed
 NUMPY = "numpy"  # what more of them need
-
-
 LONGEST = 3  # chips in a chain: with a fourth there are ten times the chains to run
 # The ``.data`` of an array is a memoryview, of which no word here is true.
 TO_ARRAY, TENSORS_ONLY = {"numpy", "numpy-force"}, {"data"}
@@ -109,11 +107,6 @@ class Call:
         """Whether the subject is a tensor; others are in host memory."""
         return self.subject in ("x", "z", "h")
 
-    @property
-    def uses_numpy(self) -> bool:
-        """Whether it needs NumPy, as it says itself."""
-        return bool(re.search(r"\bnp\b|numpy", self.code + self.given))
-
 
 @dataclass(frozen=True)
 class Chip:
@@ -146,15 +139,11 @@ def read_calls() -> dict[str, Call]:
     return found
 
 
-def read_chips() -> dict[str, Chip]:
-    """Return the chips of ``calls.toml`` by their keys."""
-    return {
-        key: Chip(**{**chip, "also": tuple(chip.get("also", ()))})
-        for key, chip in TABLE["chips"].items()
-    }
-
-
-CALLS, CHIPS = read_calls(), read_chips()
+CALLS = read_calls()
+CHIPS = {
+    key: Chip(**{**chip, "also": tuple(chip.get("also", ()))})
+    for key, chip in TABLE["chips"].items()
+}
 
 
 def chains(second_device: bool, longest: int = LONGEST) -> Iterator[Chain]:
@@ -197,7 +186,8 @@ def available() -> list[Call]:
     return [
         one
         for one in CALLS.values()
-        if one.needs not in missing and (NUMPY in here or not one.uses_numpy)
+        if one.needs not in missing
+        and (NUMPY in here or not re.search(r"\bnp\b|numpy", one.code + one.given))
     ]
 
 
@@ -205,8 +195,6 @@ def left_out() -> str | None:
     """Say in a line which calls cannot be probed here; None if all can."""
     wanted = (NUMPY, *LIBRARIES)
     missing = [name for name in wanted if name not in libraries(*wanted)]
-    if not missing:
-        return None
-    calls = len(CALLS) - len(available())
-    named = ", ".join(missing[:-1]) + " and " * bool(missing[1:]) + missing[-1]
-    return f"Left out: {calls} calls that need {named}, not installed."
+    calls, named = len(CALLS) - len(available()), " and ".join(missing)
+    said = f"Left out: {calls} calls that need {named}, not installed."
+    return said if missing else None

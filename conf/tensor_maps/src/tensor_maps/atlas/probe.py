@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -26,8 +25,9 @@ import torch
 from torch import nn
 
 from tensor_maps.atlas.calls import COLUMNS, Call, available
+from tensor_maps.memory import array_reach
 from tensor_maps.observe import observe
-from tensor_maps.reading import is_array
+from tensor_maps.reading import is_array, is_drawn
 
 try:
     import numpy as np
@@ -62,10 +62,7 @@ def devices() -> list[str]:
 
 
 def plan() -> list[tuple[Call, str, str]]:
-    """Return call, state and device of every probe.
-
-    Calls that need a library that is not here are left out.
-    """
+    """Return call, state and device of every probe that can run here."""
     return [
         (call, state, device)
         for call in available()
@@ -124,15 +121,10 @@ def observation(call: Call, state: str, device: str) -> dict[str, Any]:
         be written.
     """
     pair = _pair(call, state, device)
-    seen = _observed(pair)
+    seen = observed(pair)
     cells = [storage["cells"] for storage in seen["storages"]]
     writes = {name: _written(name, call, state, device, cells) for name in pair}
     return {"observed": seen, "writes": writes}
-
-
-def observed_x(call: Call, state: str, device: str) -> dict[str, Any]:
-    """Return what there is to draw of ``x`` before a call that raises."""
-    return _observed({"x": Run(call, state, device).x})
 
 
 def _pair(call: Call, state: str, device: str) -> dict[str, Any]:
@@ -141,7 +133,7 @@ def _pair(call: Call, state: str, device: str) -> dict[str, Any]:
     return {"x": run.x, "y": y}
 
 
-def _observed(pair: dict[str, Any]) -> dict[str, Any]:
+def observed(pair: dict[str, Any]) -> dict[str, Any]:
     """Return what there is to draw of ``x`` and ``y``, whatever they are.
 
     Numbers, also those in a list, are drawn as cells that are no tensor's memory.
@@ -158,7 +150,7 @@ def _observed(pair: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_array(value: Any) -> Any:
-    if isinstance(value, torch.Tensor) or is_array(value):
+    if is_drawn(value):
         return value
     return value.to_numpy() if hasattr(value, "iloc") else np.asarray(value)
 
@@ -179,7 +171,7 @@ def _written(
         else:
             cells: list[list[int]] = [[] for _ in before]
             if name == "x" or not isinstance(pair["y"], list):  # or its rows are uneven
-                storages = zip(before, _observed(pair)["storages"], strict=True)
+                storages = zip(before, observed(pair)["storages"], strict=True)
                 cells = [_changed(old or [], storage) for old, storage in storages]
             both = all(_values(pair[key]) != values[key] for key in pair)
             return {"refused": refused, "changed": cells, "both": both}
@@ -217,16 +209,11 @@ class Run:
         self.x = self.names[call.subject]
         if self.names["x"] is not x:  # it became a parameter
             self.source = self.x if self.x.requires_grad else None
-        self.there_before = [
-            memory for value in self._held() for memory in _memories(value)
-        ]
+        module = self.names.get("module")
+        held = [self.x, *(() if module is None else module.parameters())]
+        self.there_before = [memory for value in held for memory in _memories(value)]
         self.marks_before = self._marks()
         self.version_before, self.values_before = _version(self.x), _values(self.x)
-
-    def _held(self) -> Iterator[Any]:
-        yield self.x
-        if "module" in self.names:
-            yield from self.names["module"].parameters()
 
     def result(self) -> Any:
         """Return the result; keep the first warning."""
@@ -248,17 +235,19 @@ class Run:
     def look(self, result: Any) -> dict[str, Any]:
         """Return what can be seen of the result; ``x`` is written to at the end."""
         x, tensor = self.x, isinstance(result, torch.Tensor)
-        version = _version(x)
+        version, before, strides = _version(x), _strides(x), _strides(result)
         seen: dict[str, Any] = {
             "same_object": result is x,
             "result": type(result).__name__,
             "changes_x": self._marks() != self.marks_before,
             "result_device": result.device.type if tensor else "cpu",
-            "strides_kept": _same_length_and_equal(_strides(result), _strides(x)),
+            "strides_kept": None,
             "new_bytes": self._new_bytes(result),
             "writes_x": _values(x) != self.values_before,
             "pinned": result.is_pinned() if tensor else None,
         }
+        if strides and before and len(strides) == len(before):
+            seen["strides_kept"] = strides == before
         if version is not None:
             seen["version_raised"] = version - self.version_before
         if tensor:
@@ -297,7 +286,9 @@ class Run:
         """Write into ``x``: see if values and version counter of the result follow."""
         values, version = _values(result), _version(result)
         written = _memory(result)
-        by_storage = any(_overlap(written, memory) for memory in _memories(self.x))
+        by_storage = written is not None and any(
+            _overlap(written, memory) for memory in _memories(self.x)
+        )
         with torch.no_grad():
             _change(self.x)
         by_write = _values(result) != values
@@ -312,16 +303,10 @@ class Run:
         return {"shares_memory": by_write, "shares_version": follows}
 
 
-def _named(code: str) -> str:
-    """Return code with the accelerator's name where it names CUDA."""
-    kind = accelerator()
-    return code if kind is None else re.sub(r"\bcuda\b", kind, code)
-
-
 @cache
 def _compiled(code: str) -> tuple[CodeType, bool]:
     """Return code to run, and whether it is an expression, whose value is asked for."""
-    named = _named(code)
+    named = re.sub(r"\bcuda\b", accelerator() or "cuda", code)
     try:
         return compile(named, "<atlas>", "eval"), True
     except SyntaxError:
@@ -351,9 +336,7 @@ def _memory(value: Any) -> tuple[int, int] | None:
         storage = value.untyped_storage()
         return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
     if is_array(value):
-        start = value.__array_interface__["data"][0]
-        steps = zip(value.shape, value.strides, strict=True)
-        return start, start + sum((n - 1) * s for n, s in steps) + value.itemsize
+        return array_reach(value)
     return None
 
 
@@ -376,7 +359,7 @@ def _change(x: Any) -> None:
     """
     if isinstance(x, torch.Tensor) and 0 in x.stride():  # its rows are one memory
         x[0].add_(1)
-    elif isinstance(x, torch.Tensor) or is_array(x):
+    elif is_drawn(x):
         x += 1 + 1j if isinstance(x, torch.Tensor) and x.is_complex() else 1
     elif hasattr(x, "putpixel"):
         x.putpixel((0, 0), x.getpixel((0, 0)) + 1)
@@ -384,9 +367,7 @@ def _change(x: Any) -> None:
         x.iloc[0, 0] += 1
 
 
-def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
-    if one is None or other is None:
-        return False
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
@@ -410,12 +391,6 @@ def _strides(value: Any) -> tuple[int, ...] | None:
     if is_array(value):
         return tuple(stride // value.itemsize for stride in value.strides)
     return None
-
-
-def _same_length_and_equal(one: tuple | None, other: tuple | None) -> bool | None:
-    if one is None or other is None or len(one) != len(other):
-        return None
-    return one == other
 
 
 def _said(error: Exception) -> str:
