@@ -44,7 +44,7 @@ DESK = {"width": 1280, "height": 900}
 # runs all probes of the Atlas.
 SLOW_FIXTURES = {
     *("site", "browser", "tiny_site", "hosted"),
-    *("tiny", "simulated_device", "heard"),
+    *("tiny", "simulated_device", "witnessed"),
 }
 
 
@@ -113,7 +113,7 @@ def site() -> Path:
 
 
 @pytest.fixture(scope="session")
-def heard(site: Path, simulated_device: None) -> list[Any]:
+def witnessed(site: Path, simulated_device: None) -> list[Any]:
     """Return each record of a call with what a witness has seen (witness.py)."""
     from witness import hear  # it lies beside the tests of truth
 

@@ -159,7 +159,12 @@ def axe_of(tab: Any) -> list[list[str]]:
     }""")
 
 
-UNFOLD = "for (const part of document.querySelectorAll('details')) part.open = true"
+# Unfolds all, and waits until the page's scripts have seen it.
+UNFOLD = """() => {
+  for (const part of document.querySelectorAll("details")) part.open = true;
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  return frame().then(frame);
+}"""
 # What a reader cannot reach: right of the window, and not in a part that scrolls. The
 # page's own width does not tell, since Furo cuts off what is wider.
 OUTSIDE = """() => {

@@ -37,8 +37,8 @@ FACTS = (
 )
 
 
-def ran(heard: list[Heard]) -> list[Heard]:
-    return [one for one in heard if one.seen["error"] is None]
+def ran(witnessed: list[Heard]) -> list[Heard]:
+    return [one for one in witnessed if one.seen["error"] is None]
 
 
 def begins_alike(said: str | None, seen: str | None) -> bool:
@@ -49,8 +49,8 @@ def begins_alike(said: str | None, seen: str | None) -> bool:
 
 
 @pytest.mark.parametrize("fact", FACTS)
-def test_a_witness_sees_the_same(heard: list[Heard], fact: str) -> None:
-    told = [(one, one.seen[fact]) for one in heard if fact in one.seen]
+def test_a_witness_sees_the_same(witnessed: list[Heard], fact: str) -> None:
+    told = [(one, one.seen[fact]) for one in witnessed if fact in one.seen]
     agree = begins_alike if fact in TEXTS else operator.eq
     wrong = [
         (one.key, one.record[fact], seen)
@@ -58,13 +58,13 @@ def test_a_witness_sees_the_same(heard: list[Heard], fact: str) -> None:
         if not agree(one.record[fact], seen)
     ]
     assert wrong == []
-    assert len(told) >= 9000 and len(heard) >= 25000
+    assert len(told) >= 9000 and len(witnessed) >= 25000
 
 
-def test_a_write_changes_the_cells_that_it_changes_here(heard: list[Heard]) -> None:
+def test_a_write_changes_the_cells_that_it_changes_here(witnessed: list[Heard]) -> None:
     """As a reader types it, x[0] = 7 and y[0] = 7, and under no_grad if refused."""
     counted = 0
-    for one in ran(heard):
+    for one in ran(witnessed):
         for name, seen in one.seen["after"].items():
             said = one.record["writes"][name]
             assert begins_alike(said["refused"], seen["refused"]), (one.key, name)
@@ -79,15 +79,17 @@ def test_a_write_changes_the_cells_that_it_changes_here(heard: list[Heard]) -> N
     assert counted > 40000
 
 
-def test_what_a_backward_pass_notices_of_a_call_is_counted(heard: list[Heard]) -> None:
+def test_what_a_backward_pass_notices_of_a_call_is_counted(
+    witnessed: list[Heard],
+) -> None:
     """The call stops a backward pass that saved x if it raised the counter of x."""
-    for one in ran(heard):
+    for one in ran(witnessed):
         raised = one.record["version_raised"]
         assert one.seen["call_is_noticed"] == (raised and raised > 0), one.key
 
 
-def test_new_bytes_are_of_memory_that_was_not_there(heard: list[Heard]) -> None:
-    for one in ran(heard):
+def test_new_bytes_are_of_memory_that_was_not_there(witnessed: list[Heard]) -> None:
+    for one in ran(witnessed):
         said, size = one.record["new_bytes"], one.seen["bytes"]
         if size is None or (one.seen["shares_memory"] and not one.seen["x_moved"]):
             assert said == (None if size is None else 0), one.key
@@ -132,10 +134,10 @@ def probe_again(cases: list[tuple[calls.Call, str, str]], simulate: bool) -> lis
     return [probe.probe(*case) for case in cases]
 
 
-def test_new_runs_give_what_is_published(heard: list[Heard], site: Path) -> None:
+def test_new_runs_give_what_is_published(witnessed: list[Heard], site: Path) -> None:
     """A row is published with its records; of two devices no cell is called CUDA."""
     published = json.loads((site / "atlas.json").read_text(encoding="utf-8"))
-    rows = [one for one in heard if one.call.id in facts().calls]
+    rows = [one for one in witnessed if one.call.id in facts().calls]
     keys = "operation", "state", "device"
     records = {tuple(map(one.get, keys)): one for one in published["records"]}
     assert len(records) == len(published["records"])
@@ -145,7 +147,7 @@ def test_new_runs_give_what_is_published(heard: list[Heard], site: Path) -> None
         if facts().source == "simulated":
             assert "cuda" not in (one.record["device"], one.record["result_device"])
     assert {calls.CALLS[name].ends_python for name, *_ in records} <= {True}
-    some = heard if EVERYTHING else random.Random(7).sample(heard, 500)
+    some = witnessed if EVERYTHING else random.Random(7).sample(witnessed, 500)
     cases = [(one.call, one.state, one.record["device"]) for one in some]
     again = in_fresh_process(probe_again, cases, simulated.is_wanted())
     for one, record in zip(some, again, strict=True):
@@ -160,14 +162,14 @@ def test_what_ends_python_does(site: Path) -> None:
     assert facts().record(call.code, "constant")["error"].startswith("Python ended")
 
 
-def test_no_text_has_an_address_or_a_file(heard: list[Heard]) -> None:
-    for text in {one.record[name] or "" for one in heard for name in TEXTS}:
+def test_no_text_has_an_address_or_a_file(witnessed: list[Heard]) -> None:
+    for text in {one.record[name] or "" for one in witnessed for name in TEXTS}:
         assert not re.search(r"0x[0-9a-f]{4}|Triggered|/\w+/\w+/\w+\.", text), text
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_a_recorded_gpu_takes_the_place_of_the_simulated_one(
-    heard: list[Heard], monkeypatch: pytest.MonkeyPatch
+    witnessed: list[Heard], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = Machine("cuda", "Test Card 9", "2.11.0", "2.4.0", "3.12.3")
     for code, source in ((facts().here["code"], "recorded"), ("other", "simulated")):

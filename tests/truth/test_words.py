@@ -130,11 +130,11 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("kind", SENTENCES)
-def test_is_said_where_it_is_so(heard: list[Heard], kind: str) -> None:
+def test_is_said_where_it_is_so(witnessed: list[Heard], kind: str) -> None:
     claims, sentence = SENTENCES[kind]
     said = {
         claim
-        for one in heard
+        for one in witnessed
         if one.seen["error"] is None
         and (kind != "meaning" or one.call.lesson)  # it is of a row, not of a chain
         for text in [sentence(one.record, one.call.subject)]
@@ -143,16 +143,16 @@ def test_is_said_where_it_is_so(heard: list[Heard], kind: str) -> None:
     assert said == {*claims}
 
 
-def test_after_a_write_is_said_what_it_changed(heard: list[Heard]) -> None:
-    for one in heard:
+def test_after_a_write_is_said_what_it_changed(witnessed: list[Heard]) -> None:
+    for one in witnessed:
         for name, after in one.seen.get("after", {}).items():
             s = SimpleNamespace(**after, same_object=one.seen["same_object"])
             said = words.after_write(one.record, name, one.call.subject)
             hold(said, AFTER, s, one)
 
 
-def test_signs_and_errors(heard: list[Heard]) -> None:
-    for one in heard:
+def test_signs_and_errors(witnessed: list[Heard]) -> None:
+    for one in witnessed:
         if one.seen["error"] is not None:
             raised = one.seen["error"].partition(":")[0]
             assert words.headline(one.record) == f"It raises {raised}."
