@@ -279,7 +279,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       const form = isSimple && (size || isBare) && FORMS.find((it) => it.op === op &&
         it.size === size && isLike(it.right, value) && fits(it, one, from) !== null);
       const state = /no_grad/.test(all) ? "no_grad"
-        : /\.grad\b/.test(value) ? "leaf" : size ? "" : "nonleaf";
+        : /\.grad\b/.test(value) ? "leaf" : /loss|total/.test(x) ? "nonleaf" : "";
       if (form) return shown({ code: form.code, x, op, text }, { state });
     }
     return null;

@@ -277,8 +277,10 @@ def test_a_fragment_has_no_bare_verdict(tab: Any) -> None:
         assert all(part in headline for part in said), (typed, headline)
         # The reader's own line is what stands there in large letters.
         assert tab.inner_text(CODE).startswith(typed), typed
-    tab.fill(TYPED, "w -= lr * w.grad")
-    assert tab.locator(READ).get_by_role("button").inner_text().endswith("in no_grad")
+    for typed in ("w -= lr * w.grad", "net.weight += 1", "x.add_(1)"):
+        tab.fill(TYPED, typed)
+        offered = tab.locator(READ).get_by_role("button").inner_text()
+        assert offered.endswith("in no_grad"), typed
 
 
 def test_what_is_not_read_is_said_and_nothing_else_is_shown(tab: Any) -> None:
