@@ -447,7 +447,8 @@ def test_motion_is_for_those_who_want_it_and_only_forward(
 
         def moved(page: Any = page) -> list[str]:
             found = page.evaluate("window.moved.splice(0)")
-            assert all(duration <= 500 for _, duration in found)
+            # What the animations ask for in milliseconds; no clock is read.
+            assert all(asked_for <= 500 for _, asked_for in found)
             return sorted(name for name, _ in found)
 
         for at, expected in enumerate(moves):

@@ -43,9 +43,9 @@ def probe_all(second_device: bool) -> dict[str, Any]:
     -------
     dict
         ``day``; ``code``, a hash of what probes, by which a recording is known to be
-        current; ``device``, the kind that is not the
-        CPU, or null; ``pictures`` and ``outcomes``, each written once; and ``seen``,
-        by code, kind of device and kind of x the number of the outcome.
+        current; ``device``, the kind that is not the CPU, or null; ``pictures`` and
+        ``outcomes``, each written once; and ``seen``, by code, kind of device and kind
+        of x the number of the outcome.
     """
     if second_device:
         simulated.load_device()

@@ -30,7 +30,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.gallery.machine import this_machine
-from tensor_copies.markup import TEMPLATES, fold, is_fold
+from tensor_copies.markup import TEMPLATES, fold, is_fold, with_code
 
 logger = logging.getLogger(__name__)
 OUTPUT = "sphx-glr-script-out"  # the class of what a lesson prints
@@ -66,11 +66,8 @@ class Predict(SphinxDirective):
 
     def _answer(self, item: nodes.Element) -> Answer:
         """Return the lines of an answer, which are code, and what is said behind."""
-        words = "".join(
-            f"`{one.astext()}`" if isinstance(one, nodes.literal) else one.astext()
-            for one in item[0]
-        )
-        if not (found := LINES.fullmatch(" ".join(words.split()))):
+        words = with_code(item[0])
+        if not (found := LINES.fullmatch(words)):
             raise self.error(f"write what is printed as code, not as words: {words}")
         lines, note = found.groups()
         said = f" {note[0].upper()}{note[1:]} it prints that." if note else ""

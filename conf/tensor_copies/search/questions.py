@@ -2,9 +2,9 @@
 
 A page ``docs/questions/<theme>.md`` has about twenty, the most asked first. Each is a
 section with a label, a heading in people's words, its answer, a cell and threads;
-``tests/unit/test_questions.py`` holds them to that form. A question that only quoted a
-message is now a part of that message's entry, below its heading "More on this". Its old
-address leads there.
+``tests/unit/test_questions.py`` holds them to that form. What a question would say of a
+message stands in the message's entry, below its heading "More on this", to which the
+question's label leads.
 """
 
 from __future__ import annotations
