@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import leaf
 from tensor_maps import flows, groups, holders, saved, sharing
-from tensor_maps.overlap import overlap
+from tensor_maps.memory import overlap
 from tensor_maps.testing import (
     assert_gradient_reaches,
     assert_no_gradient_reaches,

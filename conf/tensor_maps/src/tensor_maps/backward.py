@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from tensor_maps.graph import functions_behind, node_name
+from tensor_maps.find import argument_texts, name_values
 from tensor_maps.memory import lanes, placed
-from tensor_maps.naming import argument_texts, name_values
 from tensor_maps.reading import forget_copy, is_drawn, shape_of, tried, unseen
 from tensor_maps.relations import MOST_FOLLOWED
+from tensor_maps.ways import functions_behind, node_name
 from tensor_maps.words import as_tuple, count_of, listing, size_of
 
 MOST_LINES = 40

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from tensor_maps.reading import see_tensor, tried
+from tensor_maps.ways import node_name
 
 # The walk ends after as many nodes. PyTorch frees a node that Python has seen inside
 # of the freeing of the node before it: some thousand in a row overflow the stack.
@@ -179,33 +179,3 @@ def _note_leaves(walk: _Walk, number_of: dict[int, int], tensors: list[dict]) ->
             told[mine] = named, len(found) - len(named), bool(mine & 1)
         named, unnamed, more = told[mine]
         seen |= {"reaches": named, "reaches_unnamed": unnamed, "reaches_more": more}
-
-
-def functions_behind(
-    starts: Iterable[tuple[Any, Any]],
-) -> Iterator[tuple[Any, Any]]:
-    """Yield the functions of a graph, breadth-first, each once.
-
-    ``starts`` are functions, or None, each with anything: what comes with one is
-    yielded with all that is first met behind it. All are kept until the walk ends, so
-    that none has the id of another.
-    """
-    met: set[int] = set()
-    waiting: list[tuple[Any, Any]] = []
-
-    def meet(function: Any, origin: Any) -> None:
-        if function is not None and id(function) not in met:
-            met.add(id(function))
-            waiting.append((function, origin))
-
-    for function, origin in starts:
-        meet(function, origin)
-    for function, origin in waiting:  # which grows on the way
-        for following, _ in tried(lambda one=function: one.next_functions, ()):
-            meet(following, origin)
-        yield function, origin
-
-
-def node_name(function: Any) -> str:
-    """Return the name of a node without its C++ namespace."""
-    return str(function.name()).rpartition("::")[2]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tensor_maps.draw import draw, draw_svg
-from tensor_maps.naming import MOST_NAMES, argument_texts, name_values
+from tensor_maps.find import MOST_NAMES, argument_texts, name_values
 from tensor_maps.observe import observe
 from tensor_maps.reading import short_hash
 from tensor_maps.words import describe

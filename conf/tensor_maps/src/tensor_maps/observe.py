@@ -11,6 +11,7 @@ import torch
 from tensor_maps.graph import see_graph
 from tensor_maps.memory import see_storages
 from tensor_maps.reading import is_drawn, see_array, see_tensor, unseen
+from tensor_maps.ways import see_ways
 
 # Of the data; it changes when what is there already changes its meaning.
 FORMAT = 2
@@ -96,6 +97,7 @@ def observe(
         ]
         # The storages first: the walk adds leaves that nobody named.
         storages = see_storages(objects, tensors)
+        see_ways(objects, tensors)
         graph = see_graph(objects, tensors, limit, compared)
     both = {**graph, "storages": storages, "notes": notes}
     return {"format": FORMAT, "tensors": tensors, **both}

@@ -15,9 +15,8 @@ from typing import Any
 import torch
 
 from tensor_maps.backward import saved_by, variables
-from tensor_maps.graph import functions_behind, node_name
+from tensor_maps.find import argument_texts
 from tensor_maps.memory import Memory, lanes, placed
-from tensor_maps.naming import argument_texts
 from tensor_maps.reading import (
     has_gradient,
     is_array,
@@ -26,6 +25,7 @@ from tensor_maps.reading import (
     tried,
     unseen,
 )
+from tensor_maps.ways import functions_behind, node_name
 from tensor_maps.words import count_of, size_of
 
 # Objects between a name and the tensor, objects followed, nodes of graphs looked at,

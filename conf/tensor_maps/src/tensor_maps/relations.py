@@ -10,11 +10,10 @@ from typing import Any
 
 import torch
 
-from tensor_maps.graph import functions_behind, node_name
-from tensor_maps.memory import Memory, lanes, placed
-from tensor_maps.naming import argument_texts, name_values, parts_of
-from tensor_maps.overlap import overlap
+from tensor_maps.find import argument_texts, name_values, parts_of
+from tensor_maps.memory import Memory, lanes, overlap, placed
 from tensor_maps.reading import is_array, tried, unseen
+from tensor_maps.ways import functions_behind, node_name
 from tensor_maps.words import as_tuple, count_of, listing
 
 # A node that Python has seen is freed inside of the freeing of the one before it:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensor_maps.steps.events import entries_of, event_of, read_in, without_aliases
-from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
+from tensor_maps.steps.syntax import names_in, root_of
 
 MOST_EVENTS = 18
 # What happens to other tensors is told if it is one of these.

@@ -7,9 +7,8 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import NamedTuple
 
-from tensor_maps.steps.names import names_in, paths_in, root_of
 from tensor_maps.steps.step import Step
-from tensor_maps.steps.syntax import nodes_of
+from tensor_maps.steps.syntax import names_in, nodes_of, paths_in, root_of
 
 # Calls and attributes whose result has the values of what they are taken of.
 COPYING = frozenset({

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tensor_maps.graph import node_name
 from tensor_maps.memory import array_address, array_reach
 from tensor_maps.reading import (
     is_array,
@@ -17,6 +16,7 @@ from tensor_maps.reading import (
     strides_of,
     tried,
 )
+from tensor_maps.ways import node_name
 
 
 class Identity:

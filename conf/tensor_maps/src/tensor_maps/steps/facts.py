@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tensor_maps.compare import MOST_STEP_NODES
+from tensor_maps.find import Found, find
 from tensor_maps.observe import observe
 from tensor_maps.reading import is_array, tried, unseen
 from tensor_maps.steps.content import MOST_READ_BYTES, Reader
@@ -22,8 +23,7 @@ from tensor_maps.steps.fact import (
     kinds_of,
     stamp_of,
 )
-from tensor_maps.steps.names import Found, bound_in, find, names_in, root_of
-from tensor_maps.steps.syntax import Unit, nodes_of
+from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of, root_of
 
 # Names that are compared, and of these, that can be drawn and said in full.
 MOST_NAMES, MOST_OBSERVED = 1000, 40

@@ -13,8 +13,8 @@ from tensor_maps.compare import changed, only
 from tensor_maps.draw import scene
 from tensor_maps.pen import printable
 from tensor_maps.steps.events import entries_of, event_of, news_of
-from tensor_maps.steps.names import names_in, paths_in, root_of
 from tensor_maps.steps.step import Step
+from tensor_maps.steps.syntax import names_in, paths_in, root_of
 
 if TYPE_CHECKING:
     from tensor_maps.steps.about import About

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 from types import CodeType, FrameType
 
@@ -185,3 +187,43 @@ def nodes_of(unit: Unit) -> Iterator[ast.AST]:
 def as_one(loop: ast.stmt) -> Unit:
     """Return a loop as one statement: with its body."""
     return Unit(loop, *line_range(loop), ())
+
+
+PATHS = (ast.Name, ast.Attribute, ast.Subscript)
+
+
+@lru_cache(maxsize=1024)
+def names_in(unit: Unit) -> frozenset[str]:
+    """Return the names that a statement reads or binds; of ``net.weight``, ``net``."""
+    names = {node.id for node in nodes_of(unit) if isinstance(node, ast.Name)}
+    return bound_in(unit) | names
+
+
+@lru_cache(maxsize=1024)
+def bound_in(unit: Unit) -> frozenset[str]:
+    """Return the names that a statement binds or deletes."""
+    found: set[str] = set()
+    for node in nodes_of(unit):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                found.add(name)
+            case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                found.add(name)
+            case _ if isinstance(node, DEFINITIONS):
+                found.add(node.name)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=1024)
+def paths_in(unit: Unit) -> frozenset[str]:
+    """Return what a statement reads or binds as it is written, as ``net.weight``."""
+    return frozenset(ast.unparse(n) for n in nodes_of(unit) if isinstance(n, PATHS))
+
+
+def root_of(name: str) -> str:
+    """Return the name that a path begins with."""
+    return re.split(r"[.\[]", name, maxsplit=1)[0]

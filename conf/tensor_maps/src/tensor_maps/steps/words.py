@@ -10,9 +10,8 @@ from typing import Any
 
 from tensor_maps.steps.events import New, entries_of, is_written, news_of
 from tensor_maps.steps.fact import is_on_other_storage
-from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
-from tensor_maps.steps.syntax import DEFINITIONS
+from tensor_maps.steps.syntax import DEFINITIONS, names_in, root_of
 from tensor_maps.words import count_of, listing, size_of
 
 # Sentences that a step has, and names that a sentence has; letters of all sentences.
