@@ -371,7 +371,13 @@ def test_modules_and_containers_are_looked_into() -> None:
     assert names(tensor_map(best=torch.ones(2, 2).max(0))) == [
         *("best.values", "best.indices")
     ]
-    assert names(tensor_map(optimizer))[0] == "optimizer.state[0]['momentum_buffer']"
+    assert names(tensor_map(optimizer)) == [
+        *(f"optimizer.param_groups[0]['params'][{n}]" for n in range(2)),
+        *(f"optimizer.state[{n}]['momentum_buffer']" for n in range(2)),
+    ]
+    assert names(tensor_map(optimizer, net))[:2] == [
+        *(f"optimizer.state[net.0.{n}]['momentum_buffer']" for n in ("weight", "bias"))
+    ]
     assert names(tensor_map({"width": w})) == ["width"]
     assert set(names(tensor_map(locals()))) >= {"w", "net.0.weight", "batch['x']"}
 
