@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tensor_maps.find import argument_texts, name_values, parts_of
-from tensor_maps.memory import Memory, lanes, overlap, placed
+from tensor_maps.memory import EMPTY, NO_DATA, Memory, lanes, overlap, placed
 from tensor_maps.reading import is_array, tried, unseen
 from tensor_maps.ways import functions_behind, node_name
 from tensor_maps.words import as_tuple, count_of, listing
@@ -119,11 +119,13 @@ def _pairs(one: dict[str, Any], other: dict[str, Any]) -> list[Sharing]:
         memories, nowhere = placed(value for _, value in values)
     for number, why in nowhere.items():
         name = values[number][0]
-        if why.startswith("empty"):
-            found.append(Sharing(False, f"no: {name} is {why}"))
-        else:
-            has = "is" if why.startswith("a ") else "has"
-            found.append(Sharing(False, f"not known: {name} {has} {why}", False))
+        has = "" if why.startswith("it ") else "has "
+        has = "is " if why.startswith(("a ", "empty")) else has
+        known = why in (EMPTY, NO_DATA)
+        said = (
+            f"{'no' if known else 'not known'}: {name} {has}{why.removeprefix('it ')}"
+        )
+        found.append(Sharing(False, said, known))
     for lane in lanes(memories):
         here = [number for number in lane if number < len(one)]
         there = [number for number in lane if number >= len(one)]
@@ -155,8 +157,6 @@ def _compare(first: str, x: Any, a: Memory, second: str, y: Any, b: Memory) -> S
             f"no: one storage, but no byte in common ({_bytes(first, a, begin)}, "
             f"{_bytes(second, b, begin)})",
         )
-    if a.mapping != b.mapping:
-        return Sharing(True, f"{first} and {second} are one file mapped twice")
     through = _through(x, y)
     if through:
         return Sharing(True, f"{first} and {second} share memory, {through}")
