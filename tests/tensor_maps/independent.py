@@ -178,18 +178,6 @@ def bytes_at(value: Any) -> frozenset[int]:
     return frozenset(found.tolist())
 
 
-def joined(named: dict[str, Any]) -> set[frozenset[str]]:
-    """Return the names, in groups that are joined by common bytes."""
-    groups: list[tuple[frozenset[str], frozenset[int]]] = []
-    for name, value in named.items():
-        names, bytes_there = frozenset({name}), bytes_at(value)
-        for group in [one for one in groups if one[1] & bytes_there]:
-            groups.remove(group)
-            names, bytes_there = names | group[0], bytes_there | group[1]
-        groups.append((names, bytes_there))
-    return {names for names, _ in groups}
-
-
 def leaves_of(tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the leaves that a gradient reaches from a tensor."""
     waiting, met, found = [tensor.grad_fn], set(), []

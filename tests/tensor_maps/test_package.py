@@ -24,7 +24,7 @@ from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
 
 PROJECT = SOURCES.parent
 PUBLIC = {
-    *("tensor_map", "TensorMap", "steps", "Steps", "sharing", "groups", "flows"),
+    *("tensor_map", "TensorMap", "steps", "Steps", "sharing", "flows"),
     *("holders", "saved", "load_ipython_extension", "__version__"),
 }
 

@@ -18,7 +18,6 @@ from independent import (
     Truth,
     bytes_at,
     differing,
-    joined,
     leaves_of,
     memories_of,
     moments_of,
@@ -328,7 +327,7 @@ def problems_of_windows(observed: dict, named: dict[str, Any]) -> Iterator[str]:
 
 
 def problems_of_pairs(named: dict[str, Any]) -> Iterator[str]:
-    """Hold what is said of pairs and groups against the addresses of all bytes."""
+    """Hold what is said of pairs against the addresses of all bytes."""
     chosen = {name: named[name] for name in list(named)[-8:]}
     there = {name: bytes_at(value) for name, value in chosen.items()}
     for first, a in chosen.items():
@@ -337,10 +336,6 @@ def problems_of_pairs(named: dict[str, Any]) -> Iterator[str]:
             told = tensor_maps.sharing(a, b)
             if bool(told) != shared:
                 yield f"sharing({first}, {second}) is not {shared}: {told}"
-    told = {frozenset(group) for group in tensor_maps.groups(**chosen)}
-    truth = {group for group in joined(chosen) if len(group) > 1}
-    if told != truth:
-        yield f"groups {told}, truly {truth}"
 
 
 # The tests ----------------------------------------------------------------------------
