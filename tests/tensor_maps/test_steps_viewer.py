@@ -1,4 +1,4 @@
-"""Steps as a reader has them: in a file, in a notebook and on a lesson's page."""
+"""Steps as a reader has them: in a file and in a notebook."""
 
 from __future__ import annotations
 
@@ -66,21 +66,9 @@ Element.prototype.animate = function (frames, options) {
 # Elements of a page without scripts.
 ELEMENTS = {"html", "head", "meta", "title", "link", "style", "body", "main", "h1"}
 ELEMENTS |= {"footer", "script", "pre", "ol", "li", "b", "code", "br"}
-NASTY = [
-    *("</script>", "<!--<script>", "]]>", "</pre>", "</title>", "</style>", "&lt;"),
-    *("<img src=x onerror=x()>", '" onload="x()', "' onload='x()", "$title", "${x}"),
-    *("\x00", "\ud800", "\udfff\ud800", "\u202e", "\u05d0\u05d1", "\x1b[31m", "\uffff"),
-    *(
-        "\n",
-        "\r",
-        "\r\n",
-        "\t",
-        "\u2028",
-        "\ufeff",
-        "\x85",
-        "\U0001f469\u200d\U0001f4bb",
-    ),
-]
+NASTY = ["</script>", "<!--<script>", "]]>", "</pre>", "</title>", "</style>", "&lt;"]
+NASTY += ["<img src=x onerror=x()>", '" onload="x()', "' onload='x()", "$title", "${x}"]
+NASTY += [*"\x00\ud800\u202e\u05d0\x1b\uffff\n\r\t\u2028\ufeff\x85\u200d", "\r\n"]
 TEXTS = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=6).map("".join)
 
 
@@ -189,14 +177,15 @@ def test_a_cell_is_small_and_tells_its_events_as_text() -> None:
     cell = BeautifulSoup(html, "html.parser")
     page, kept = read_back(cell.iframe["srcdoc"])
     assert kept == data and not page.select("li") and not cell.select("script, img")
-    for kind, steps in ("event", data["steps"]), ("statement", data["steps"][:1]):
+    plain = [step | {"event": None} for step in data["steps"]]
+    for kind, steps in ("events", data["steps"]), ("statements", plain):
         one = {**data, "steps": steps}
         listed = BeautifulSoup(steps_frame(one), "html.parser").select("details li")
-        told = {n: s for n, s in enumerate(steps, 1) if s["event"] or kind != "event"}
+        told = {n: s for n, s in enumerate(steps, 1) if s["event"] or steps is plain}
         assert [int(item["value"]) for item in listed] == [*told]
         for item, step in zip(listed, told.values(), strict=True):
             assert step["said"] in item.get_text()
-        assert f"{len(told)} {kind}" in steps_frame(one)
+        assert f"{len(told)} {kind} as text" in steps_frame(one)
     assert "no steps" in steps_frame({**data, "steps": []})
 
 
@@ -207,7 +196,7 @@ def test_the_file_loads_nothing_and_holds_hostile_text(
     page, asked = context.new_page(), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(saved)
-    page.keyboard.press("End")
+    page.get_by_role("button", name="Forward").press("End")
     assert shown(page, "head h1") == data["title"] == page.title()
     assert BREAKS_OUT in shown(page, "output") and not page.locator("img").count()
     assert [one for one in asked if not one.startswith(("data:", "blob:"))] == [saved]
@@ -312,8 +301,7 @@ def test_every_line_is_a_switch_and_an_address_is_one_moment_for_everybody(
 def test_without_events_every_line_is_shown(
     tab: Any, tmp_path: Path, data: dict[str, Any]
 ) -> None:
-    texts = [f"{one}a{one}" for one in NASTY]
-    plain = data["steps"][0] | {"event": None}
+    texts, plain = [f"{one}a{one}" for one in NASTY], data["steps"][0]
     odd = [plain | {"printed": one, "said": one, "raised": one} for one in texts]
     for steps in (odd, odd[:1]):
         save_steps(
@@ -342,7 +330,8 @@ def test_the_picture_is_large_and_beside_its_sentence(
         tab.locator(f".steps-{name}").bounding_box()
         for name in ("see svg", "code", "said", "see")
     )
-    assert svg["width"] >= (400 if width > 1000 else 280)
+    own = float(tab.locator(".steps-see svg").get_attribute("width"))
+    assert svg["width"] >= own * (1.2 if width > 1000 else 1)
     assert see["y"] + see["height"] <= said["y"]
     if width > 1000:
         assert code["x"] + code["width"] <= see["x"] and said["x"] == see["x"]
