@@ -628,10 +628,10 @@ def _said_of_group(
     cut = f" No gradient flows back through {them}." if first.is_cut else ""
     if how == "shares" and len(names) == len(others) == 1:
         how = "shares one"
-    if how == "alone" and flow:
-        how = "computed"
-    elif how in ("alone", "copy", "cast") and (is_meta or more["nowhere"]):
-        how = "meta" if is_meta else "nowhere"
+    if how in ("alone", "copy", "cast"):
+        if is_meta or more["nowhere"]:
+            how = how if is_meta and flow else "meta" if is_meta else "nowhere"
+        how = "computed" if how == "alone" and flow else how
     seen, source = entry[names[0]], entry.get(others[0] if others else "")
     what = "array" if seen["kind"] == "array" else "tensor"
     return say(
