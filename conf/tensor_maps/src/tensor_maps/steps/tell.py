@@ -45,7 +45,7 @@ COPYING = AS_IT_WAS - {"data", "detach", "Parameter"} | CONVERTING
 CUTTING = frozenset({"detach", "detach_", "data", "numpy", "inference_mode"})
 
 # What a name is that was not there, or that something else had.
-_NEW = frozenset({"new", "other"})
+NEW = frozenset({"new", "other"})
 # Of [one|many] the first is said of one name, the second of several.
 SENTENCES = {
     # of names that are new, or now another object
@@ -289,7 +289,7 @@ def _copied(
         equal = [other for other in equal if root_of(other) != root_of(name)]
     # What is new too was rather made of the same.
     equal = [
-        one for one in equal if not step.differ.get(one, frozenset()) & _NEW
+        one for one in equal if not step.differ.get(one, frozenset()) & NEW
     ] or equal
     taken = {_taken_of(node, equal) for node in nodes_of(step.unit)}
     taken = {one for one, how in taken if how & COPYING}
