@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tensor_maps.steps.news import MOST_NAME, NEW, entries_of, news_of, read_in
 from tensor_maps.steps.pictures import (
     Colours,
     Shown,
@@ -16,15 +17,7 @@ from tensor_maps.steps.pictures import (
 )
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import names_in, paths_in, root_of
-from tensor_maps.steps.tell import (
-    MOST_NAME,
-    NEW,
-    entries_of,
-    event_of,
-    news_of,
-    read_in,
-    step_words,
-)
+from tensor_maps.steps.tell import event_of, step_words
 
 MOST_EVENTS = 18
 # What happens to other tensors is told if it is one of these.
