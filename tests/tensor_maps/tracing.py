@@ -230,10 +230,15 @@ def followed_functions() -> None:
         a = double(3)
         b = sum(count(5))
         c = next(count(1))
-    assert (a, b, c) == (6, 10, 0)
+        held = count(2)
+        d = next(held)  # it waits
+    assert (a, b, c, d) == (6, 10, 0, 0)
     codes = [code for code, *_ in told(seen)]
     assert codes[:3] == ["y = x * 2", "return y", "a = double(3)"], codes
-    assert codes.count('print("counted")') == 1 and codes[-1] == "c = next(count(1))"
+    assert (
+        codes.count('print("counted")') == 1
+        and codes[-1] == "d = next(held)  # it waits"
+    )
     assert [turn for *_, turn in told(seen) if turn][-1] == ((1, 1),), told(seen)
 
 
