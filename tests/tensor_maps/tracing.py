@@ -12,21 +12,16 @@ from typing import Any
 from unittest.mock import MagicMock
 
 # What looks at tensors, and tells of them, sees numbers here.
-PARTS = ("reading", "steps.about", "steps.colours", "steps.pictures", "steps.viewer")
-sys.modules |= {f"tensor_maps.{part}": MagicMock() for part in PARTS}
-sys.modules["torch"] = MagicMock()
-numbers = SimpleNamespace(
+parts = ("reading", "steps.pictures", "steps.viewer")
+sys.modules |= {f"tensor_maps.{part}": MagicMock() for part in parts}
+sys.modules["tensor_maps.steps.look"] = SimpleNamespace(
     look=lambda held, *_, **__: {k: v for k, v in dict(held).items() if type(v) is int},
     differences=lambda was, now, *_: {k for k, v in now.items() if was.get(k) != v},
-    MOST_DRAWN=5,
 )
-sys.modules["tensor_maps.steps.look"] = sys.modules["tensor_maps.steps.facts"] = numbers
-words = SimpleNamespace(
+sys.modules["tensor_maps.steps.tell"] = SimpleNamespace(
     step_words=lambda step: (" ".join(sorted(step.differ)), []),
     event_of=lambda step: (None, []),
 )
-for part in ("tell", "words", "events"):
-    sys.modules[f"tensor_maps.steps.{part}"] = words
 
 from tensor_maps import steps  # noqa: E402
 
