@@ -137,7 +137,7 @@ class Tracer:
         return watched
 
     def drop(self, noted: Noted) -> list[Course]:
-        """Watch no longer whose steps are noted there; return what did not end."""
+        """Watch no frame whose steps are noted there; return what did not end."""
         every = [watched for there in self.frames.values() for watched in there]
         mine = [watched for watched in every if watched.course.noted is noted]
         for watched in mine:
