@@ -17,10 +17,8 @@ from independent import content_of
 from programs import named_by
 from running import leaf
 from tensor_maps.compare import changed, only
-from tensor_maps.draw import draw
 from tensor_maps.maps import TensorMap, tensor_map
 from tensor_maps.observe import observe
-from tensor_maps.words import describe
 from torch import nn
 
 SEEDS = range(120)
@@ -62,25 +60,12 @@ def reached_from(observed: dict, name: str) -> set[str]:
 # What a map says ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_words_of_a_map(program: str) -> None:
-    source, words = PROGRAMS[program]
-    named = named_in(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # no gradient is read that would warn
-        shown = tensor_map(**named)
-        shown._repr_html_()
-    assert str(shown) == repr(shown) == " ".join(words.split())
-
-
 def test_same_run_same_data_which_survive_json(named: dict[str, Any]) -> None:
     observed = observe(named)
     assert observe(named) == observed == json.loads(json.dumps(observed))
     digests = {seen["digest"] for seen in observed["tensors"]}
     found = re.findall(r"0x|\d{12,}", json.dumps(observed["storages"]))
     assert not [one for one in found if one not in digests and one[0] == "0"]
-    marked = changed(observed, observed)
-    assert draw(json.loads(json.dumps(marked))) == draw(marked)
 
 
 # The graph ----------------------------------------------------------------------------
@@ -178,15 +163,9 @@ def test_of_a_large_graph_the_nearest_is_kept_and_all_leaves_are_told() -> None:
     assert observed["hidden_to"] == [entry(observed, "w")["node"]]
     hidden = len(observe({"y": y, "w": w}, limit=10**6)["nodes"]) - 41
     assert observed["hidden_nodes"] == hidden
-    assert f"and {hidden} more nodes" in draw(observed, graph=True)
-    assert f"The graph continues with {hidden} more nodes, not drawn." in describe(
-        observed
-    )
     part = only(observed, ["y"], 1)
     for one in (observed, part):
-        assert reached_from(one, "y") == {"w"} and "gradients flow to w." in describe(
-            one
-        )
+        assert reached_from(one, "y") == {"w"}
     assert len(part["nodes"]) == 2 and len(part["tensors"]) == 2
 
 
@@ -200,8 +179,7 @@ def test_a_walk_that_ended_says_so() -> None:
     assert observed["walk_ended"] and entry(observed, "y")["reaches_more"]
     assert not entry(observed, "z")["reaches_more"]
     assert reached_from(observed, "z") == {"w"}
-    assert re.search(r"at least 19\d\d more nodes", str(shown))
-    assert "flow further, beyond the 2,000" in str(shown)
+    assert "AddBackward0 -> what lies behind 2,000 operations" in str(shown)
 
 
 # Memory -------------------------------------------------------------------------------
@@ -342,8 +320,6 @@ def test_a_write_through_a_window_is_marked_on_all() -> None:
     }
     assert {n for n, one in storages.items() if one["changed"]} == {"base", "tensor"}
     assert storages["base"]["changed_cells"] == [2]
-    assert "base: values changed, version 1" in describe(after)
-    assert "changed" not in draw(before)
 
 
 # What a map is given ------------------------------------------------------------------
@@ -409,8 +385,7 @@ def test_what_is_left_out_is_said() -> None:
     assert tensor_map(**numbers).to_dict()["notes"] == [
         "n0, n1 and 98 more are not drawn: there is no tensor in them"
     ]
-    assert repr(tensor_map()) == "Nothing to draw: there is no tensor and no array."
-    assert "Nothing to draw" in draw(observe({}))
+    assert repr(TensorMap(observe({}))) == "Nothing to draw."
 
 
 def test_data_are_a_copy_and_documented() -> None:

@@ -1,8 +1,8 @@
 """Draw memories as rows of cells, names on stems, and what leads from name to name.
 
-A memory becomes a ``Block``: its row, the pill of each name, what is said below. Blocks
-stand side by side on a ``Shelf``; where there is no room, on several. Above the pills of
-a shelf are its ``Arc``s: the ways of gradients, and the bars where they stop.
+A memory becomes a ``Block``: its row, the pill of each name, what is said below.
+Blocks stand side by side on a ``Shelf``; where there is no room, on several. Above the
+pills of a shelf are its ``Arc``s: the ways of gradients, the bars where they stop.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ class Pill:
     """Where a name of a block stands: its middle, its line counted from above.
 
     Its ``stem`` bends into the "left" or "right" side of the row, goes "down" to its
-    upper edge, or leads to a "rail" that all names of a crowded memory hang on. ``foot``
-    is where it ends.
+    upper edge, or leads to a "rail" that all names of a crowded memory hang on; it
+    ends at ``foot``.
     """
 
     tag: Tag
@@ -244,7 +244,7 @@ class Block:
         return max([18.0, *(safe_width(c, SMALL) + 6 for c in self.memory.cells)])
 
     def spans(self, tag: Tag) -> list[tuple[float, float, int]]:
-        """Return from where to where on the row a name holds cells, and in which line."""
+        """Return from where to where a name holds cells, and in which line."""
         if len(self.memory.cells) == 1:
             wide = self.row_width
             return [(wide * a, max(wide * b, wide * a + 3), 0) for a, b in tag.parts]
@@ -841,7 +841,7 @@ class _Scene:
     # Side by side, or under each other
 
     def _set_shelves(self) -> None:
-        """Set memories side by side, with narrower cells if need be; else in shelves."""
+        """Set memories side by side, if need be in narrower cells; else in shelves."""
         self.shelves = self._shelves()
         self.on = {
             tag: shelf

@@ -336,7 +336,7 @@ def _stride(window: dict) -> str:
 
 
 def _behind(observed: dict, tags: dict[int, Tag], start: int, key: str) -> list[int]:
-    """Return the next tags behind one, through what has none; of "made_of" the copies."""
+    """Return the next tags behind one, and of "made_of" those that were copied."""
     found, waiting = set(), [(start, key == "flows")]
     for at, copied in waiting:  # which grows on the way
         for one in observed["tensors"][at].get(key, ()):
@@ -476,7 +476,7 @@ def words_of(story: Story) -> str:
 
 
 def table_of(observed: dict) -> str:
-    """Return aligned lines, one a tensor: name, values, gradient, memory; then notes."""
+    """Return aligned lines, one a tensor, with its values, gradient and memory."""
     tensors, rows = observed["tensors"], []
     at = {
         window["tensor"]: (number, storage, window)
@@ -524,7 +524,9 @@ def _gradient(tensors: list[dict], seen: dict) -> str:
     others = len(seen["reaches"]) - len(named) + seen["reaches_unnamed"]
     if len(named) > MOST_LEAVES:
         others, named = others + len(named) - MOST_LEAVES, named[:MOST_LEAVES]
-    if others or seen["reaches_more"]:
-        named.append(f"{others or ''} more".strip() if named else f"{others} leaves")
+    if others:
+        named.append(f"{others} more" if named else f"{others} without a name")
+    if seen["reaches_more"]:
+        named.append("what lies behind 2,000 operations")
     kept = f", grad {gradient}" if seen["retains_grad"] and gradient else ""
     return f"{seen['operation']} -> {listing(named) or 'no leaf'}{kept}"

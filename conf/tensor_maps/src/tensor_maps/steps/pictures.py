@@ -113,7 +113,9 @@ def picture_of(
     raises = dict.fromkeys(raises, step.raised.partition(":")[0])
     copies = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
     marked = marked_of(step)
-    parts = {part: [{**one} for one in marked[part]] for part in ("tensors", "storages")}
+    parts = {
+        part: [{**one} for one in marked[part]] for part in ("tensors", "storages")
+    }
     shown = marked | parts
     if about is not None:
         for seen in shown["tensors"]:
