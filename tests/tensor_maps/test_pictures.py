@@ -358,11 +358,11 @@ def test_facts_are_said_where_they_are_unusual() -> None:
         "turned": base.view(2, 3).t(),
         "tail": base[4:],
         "whole": torch.tensor([1]),
-        "far": torch.empty(2**20, device="meta"),
+        "far": torch.zeros(2**20),
     }
     drawn = " ".join(texts_of(parsed(draw_scene(observe(unusual)))))
     turned = "3 \N{MULTIPLICATION SIGN} 2, stride (1, 3)"
-    for fact in ("offset 4", turned, "version 1", "int64", "4 MiB", "on meta"):
+    for fact in ("offset 4", turned, "version 1", "int64", "4 MiB"):
         assert fact in drawn, (fact, drawn)
     assert "float32" not in drawn and "4194304" not in drawn
 
