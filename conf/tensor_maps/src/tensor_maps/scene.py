@@ -174,7 +174,8 @@ class Block:
 
     ``each`` is how wide a cell is, ``per_line`` how many are in a line, and
     ``gap_every`` after how many of them there is a gap. ``left`` is where the row
-    begins; ``texts`` are lines with their colour.
+    begins; ``texts`` are lines with their colour; ``parts`` the names that hold a part
+    of the row: each has a bar below it, and if these are few also its name.
     """
 
     memory: Memory
@@ -184,48 +185,23 @@ class Block:
     pills: list[Pill]
     width: float = 0.0
     left: float = 0.0
+    x: float = 0.0
     texts: list[tuple[str, str]] = field(default_factory=list)
     grid: Tag | None = None
-    x: float = 0.0
 
-    def cell(self, at: int) -> float:
-        """Return where a cell begins, from the left of the row."""
-        place = at % self.per_line
-        gaps = place // self.gap_every if self.gap_every else 0
-        return place * self.each + gaps * ROW_GAP
-
-    @property
-    def lines(self) -> int:
-        """How many lines of cells there are."""
-        return -(-len(self.memory.cells) // self.per_line)
-
-    @property
-    def row_width(self) -> float:
-        """Pixels across the cells."""
-        return self.cell(self.per_line - 1) + self.each if self.memory.cells else 0.0
-
-    @property
-    def parts(self) -> list[Tag]:
-        """The names that hold a part of the row: each has a bar below it."""
-        return [tag for tag in self.memory.tags if tag.parts and self.memory.cells]
-
-    @property
-    def names_bars(self) -> bool:
-        """Whether each bar has its name below."""
-        return self.lines == 1 and 0 < len(self.parts) <= MOST_NAMED_BARS
-
-    @property
-    def line_step(self) -> float:
-        """Pixels from one line of cells to the next."""
-        return CELL_HEIGHT + BAR * len(self.parts) + LINE_GAP
-
-    @property
-    def row_height(self) -> float:
-        """Pixels from the first line of cells to the last, with bars."""
-        if self.memory.is_ghost:
-            return CELL_HEIGHT
+    def __post_init__(self) -> None:
+        memory = self.memory
+        self.lines = -(-len(memory.cells) // self.per_line)
+        self.row_width = (self.cell(self.per_line - 1) + self.each) * bool(memory.cells)
+        self.parts = [tag for tag in memory.tags if tag.parts and memory.cells]
+        self.names_bars = self.lines == 1 and 0 < len(self.parts) <= MOST_NAMED_BARS
+        self.line_step = CELL_HEIGHT + BAR * len(self.parts) + LINE_GAP
         names = BAR_NAME * len(self.parts) * self.names_bars
-        return max(0.0, self.lines * self.line_step - LINE_GAP) + names
+        high = max(0.0, self.lines * self.line_step - LINE_GAP) + names
+        self.row_height = CELL_HEIGHT if memory.is_ghost else high
+        self.cell_of_grid = max(
+            [18.0, *(safe_width(cell, SMALL) + 6 for cell in memory.cells)]
+        )
 
     @property
     def height(self) -> float:
@@ -233,15 +209,11 @@ class Block:
         height = self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
         return height + (LINE + 5 + GRID_LINE * len(self.grid.grid) if self.grid else 0)
 
-    @property
-    def pill_height(self) -> float:
-        """Pixels from the upper edge of the first pill to the foot of the last."""
-        return max((one.line for one in self.pills), default=0) * LINE_OF_PILLS + PILL
-
-    @property
-    def cell_of_grid(self) -> float:
-        """How wide a cell of a grid is."""
-        return max([18.0, *(safe_width(c, SMALL) + 6 for c in self.memory.cells)])
+    def cell(self, at: int) -> float:
+        """Return where a cell begins, from the left of the row."""
+        place = at % self.per_line
+        gaps = place // self.gap_every if self.gap_every else 0
+        return place * self.each + gaps * ROW_GAP
 
     def spans(self, tag: Tag) -> list[tuple[float, float, int]]:
         """Return from where to where a name holds cells, and in which line."""
@@ -254,6 +226,14 @@ class Block:
             joins = spans and spans[-1][2] == line and x - spans[-1][1] < ROW_GAP + 1
             spans.append((spans.pop()[0] if joins else x, x + self.each, line))
         return spans
+
+    def first_span(self, tag: Tag) -> tuple[float, float]:
+        """Return the ends of the first cells that a name holds, up to a gap."""
+        if len(self.memory.cells) == 1:
+            return self.row_width * tag.parts[0][0], self.row_width * tag.parts[0][1]
+        held = self.memory.held(tag)
+        run = [at for place, at in enumerate(held) if at - held[0] == place]
+        return self.cell(run[0]), self.cell(run[-1]) + self.each
 
     def side(self, right: bool) -> float:
         """Return where in the scene a line can begin that leads away from the row."""
@@ -270,7 +250,12 @@ def _block(
 
     Stems bend into the sides of a row with two names, if these are to stand ``apart``.
     """
-    pills = [Pill(tag, min(_width_of(tag), room, MOST_PILL)) for tag in memory.tags]
+    pills = []
+    for tag in memory.tags:
+        wide = (
+            safe_width(tag.name, PILL_TEXT, True) + 16 + LOCK * (tag.sign == "frozen")
+        )
+        pills.append(Pill(tag, min(max(LEAST_PILL, wide), room, MOST_PILL)))
     block = Block(memory, *_row(memory, room, least), pills)
     if not (apart and _bend(block, room, apart)):
         total = sum(one.wide for one in pills) + APART * (len(pills) - 1)
@@ -301,11 +286,6 @@ def _block(
     return block
 
 
-def _width_of(tag: Tag) -> float:
-    wide = safe_width(tag.name, PILL_TEXT, True) + 16 + LOCK * (tag.sign == "frozen")
-    return max(LEAST_PILL, wide)
-
-
 def _row(memory: Memory, room: float, least: float) -> tuple[float, int, int]:
     """Return how wide cells are, how many are in a line, and after how many is a gap.
 
@@ -331,16 +311,6 @@ def _row(memory: Memory, room: float, least: float) -> tuple[float, int, int]:
     return each, -(-count // lines), 0
 
 
-def _first_span(block: Block, tag: Tag) -> tuple[float, float]:
-    """Return the ends of the first cells in a row that a name holds."""
-    if len(block.memory.cells) == 1:
-        start, stop = tag.parts[0]
-        return block.row_width * start, block.row_width * stop
-    held = block.memory.held(tag)
-    run = [at for place, at in enumerate(held) if at - held[0] == place]
-    return block.cell(run[0]), block.cell(run[-1]) + block.each
-
-
 def _bend(block: Block, room: float, apart: float) -> bool:
     """Stand two names beside the row, or one beside it and one on the part it holds.
 
@@ -358,7 +328,7 @@ def _bend(block: Block, room: float, apart: float) -> bool:
         places = [("left", -away, 0.0), ("right", row + away, row)]
     else:
         part = whole.index(False)
-        middle = sum(_first_span(block, pills[part].tag)) / 2
+        middle = sum(block.first_span(pills[part].tag)) / 2
         places = [("right", max(row + BEND, middle + half + APART), row)]
         if part:  # left of the row, and the part is on it
             places = [("left", min(-BEND, middle - half - APART), 0.0)]
@@ -382,7 +352,7 @@ def _stand(block: Block, width: float) -> None:
     block.width, block.left = width, (width - row) / 2
     aims = [bool(one.tag.parts) and block.lines == 1 for one in pills]
     ends = [
-        _first_span(block, one.tag) if aim else (0.0, row)
+        block.first_span(one.tag) if aim else (0.0, row)
         for one, aim in zip(pills, aims, strict=True)
     ]
     for place, one in enumerate(pills):
@@ -472,15 +442,10 @@ def _bar(block: Block, tag: Tag, lane: int, left: float, top: float) -> str:
     """Draw the bar under the cells that a name holds, in several pieces if need be."""
     spans, names = block.spans(tag), block.names_bars
     y = top + CELL_HEIGHT + 5 + lane * (BAR + BAR_NAME * names)
-    d = "".join(
-        placed(
-            "M{} {}h{}",
-            left + start + 2,
-            y + line * block.line_step,
-            max(2.0, stop - start - 4),
-        )
-        for start, stop, line in spans
-    )
+    d = ""
+    for start, stop, line in spans:
+        down, long = y + line * block.line_step, max(2.0, stop - start - 4)
+        d += placed("M{} {}h{}", left + start + 2, down, long)
     drawn = f'<path d="{d}" stroke-width="4" stroke-dasharray="none"/>'
     if names:
         half = min(safe_width(tag.name, SMALL, True), block.width) / 2
@@ -677,16 +642,6 @@ def _set_heights(arcs: list[Arc]) -> None:
         done.append((low, high, bus[0].top))
 
 
-@dataclass
-class Label:
-    """A text above the pills: its middle, its line, and half its width."""
-
-    text: str
-    x: float
-    up: float
-    half: float
-
-
 # All memories -------------------------------------------------------------------------
 
 
@@ -696,7 +651,7 @@ class Shelf:
 
     blocks: list[Block]
     arcs: list[Arc] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
+    labels: list[tuple[str, float, float, float]] = field(default_factory=list)
     pill_top: float = 0.0
     row_top: float = 0.0
     end: float = 0.0
@@ -705,7 +660,7 @@ class Shelf:
     def sky(self) -> float:
         """Pixels above the pills."""
         tops = [arc.top + 2 for arc in self.arcs]
-        return max([*tops, *(label.up + 11 for label in self.labels)], default=0.0)
+        return max([*tops, *(up + 11 for _, _, up, _ in self.labels)], default=0.0)
 
     def settle(self, left: float, right: float, told: set[str]) -> None:
         """Set heights, and a label for each kind of arc that has none so far.
@@ -716,64 +671,68 @@ class Shelf:
         """
         _set_heights(self.arcs)
         for kinds, text in ((("stop",), STOPS), (("flow", "in"), GRADIENT)):
-            arcs = [arc for arc in self.arcs if arc.kind in kinds]
-            if not arcs or text in told:
+            arcs = [arc for arc in self.arcs if arc.kind in kinds and text not in told]
+            if not arcs:
                 continue
             told.add(text)
             half = safe_width(text, SMALL) / 2 + 1
-            if text == STOPS and not self._label(arcs, text, half, left, right):
+            place = self._free_place(arcs, half, left, right)
+            if place is None and text == STOPS:
                 arcs[0].label = LABEL + 10
                 _set_heights(self.arcs)
-            if label := self._label(arcs, text, half, left, right):
-                self.labels.append(label)
+                place = self._free_place(arcs, half, left, right)
+            elif place is None:  # above all arcs there is always room
+                middle = (arcs[-1].low + arcs[-1].high) / 2
+                x = min(max(middle, left + half), right - half)
+                place = x, max(arc.top for arc in self.arcs) + 5 + LABEL
+            if place:
+                self.labels.append((text, *place, half))
 
-    def _label(
-        self, arcs: list[Arc], text: str, half: float, left: float, right: float
-    ) -> Label | None:
-        """Return a label where it is on nothing, as near to its arcs as can be."""
+    def _free_place(
+        self, arcs: list[Arc], half: float, left: float, right: float
+    ) -> Point | None:
+        """Return the middle of a label that is on nothing, near to its arcs."""
 
         def within(x: float) -> float:
             return min(max(x, left + half), right - half)
 
         spots: list[Point] = []
         for arc in arcs:
+            middle = (arc.low + arc.high) / 2
             if arc.kind == "stop":
                 aside = half + 8 if arc.end > arc.start else -half - 8
-                spots += [(arc.end + aside, arc.height - low) for low in (4, 11)]
+                x, up = arc.end + aside, arc.height + BAR_HALF + 5
+                if within(x) == x:
+                    spots += [(x, arc.height - low) for low in (4, 11)]
                 moves = (0, 0.3, -0.3, 0.6, -0.6, 0.95, -0.95)
                 middles = [within(arc.end + half * move) for move in moves]
-                up = arc.height + BAR_HALF + 5
-                spots += [(at, up) for at in middles if abs(at - arc.end) < half]
+                spots += [(x, up) for x in middles if abs(x - arc.end) < half]
             elif arc.kind == "flow":
-                middle, moves = (arc.low + arc.high) / 2, (0, 20, -20, 40, -40)
-                spots += [(within(middle + x), arc.height + 5) for x in moves]
-        first = within((arcs[-1].low + arcs[-1].high) / 2)
-        top = max(arc.top for arc in self.arcs) + 5
-        if text != STOPS:
+                moves = (0, 20, -20, 40, -40)
+                spots += [(within(middle + move), arc.height + 5) for move in moves]
+        if arcs[0].kind != "stop":
             moves = [side * 12 * step for step in range(12) for side in (1, -1)]
-            spots += [(within(first + move), top) for move in moves]
+            top = max(arc.top for arc in self.arcs) + 5
+            spots += [(within(within(middle) + move), top) for move in moves]
+        points = [point for arc in self.arcs for point in arc.points()]
         for x, up in spots:
-            if left <= x - half and x + half <= right and self._is_free(x, up, half):
-                return Label(text, x, up, half)
-        # Above all arcs there is always room.
-        return None if text == STOPS else Label(text, first, top + LABEL, half)
-
-    def _is_free(self, x: float, up: float, half: float) -> bool:
-        points = (point for arc in self.arcs for point in arc.points())
-        return not any(
-            abs(at - x) < half + 2 and up - 5 < above < up + 11 for at, above in points
-        ) and all(
-            abs(one.x - x) >= half + one.half + 4 or abs(one.up - up) >= LABEL
-            for one in self.labels
-        )
+            on_arc = any(
+                abs(at - x) < half + 2 and up - 5 < y < up + 11 for at, y in points
+            )
+            if not on_arc and all(
+                abs(at - x) >= half + other + 4 or abs(y - up) >= LABEL
+                for _, at, y, other in self.labels
+            ):
+                return x, up
+        return None
 
     def sky_marks(self) -> list[str]:
         """Return what is drawn above the pills."""
         y = self.pill_top
         drawn = [arc.mark(y) for arc in self.arcs if arc.kind in ("flow", "stop")]
-        for one in self.labels:
-            look = {"size": SMALL, "fill": FAINT, "room": 2 * one.half}
-            drawn.append(text_mark(one.text, one.x, y - one.up, **look))
+        for text, x, up, half in self.labels:
+            look = {"size": SMALL, "fill": FAINT, "room": 2 * half}
+            drawn.append(text_mark(text, x, y - up, **look))
         return drawn
 
 
@@ -939,7 +898,7 @@ class _Scene:
         self.right = self.content_end
         for shelf in self.shelves:
             shelf.settle(EDGE, end, told)
-            ends = [label.x + label.half for label in shelf.labels]
+            ends = [x + half for _, x, _, half in shelf.labels]
             self.right = max([self.right, *ends, *(arc.high + 2 for arc in shelf.arcs)])
 
     def _pill(self, tag: Tag) -> Pill:
@@ -980,8 +939,8 @@ class _Scene:
             if number:
                 y += BETWEEN_SHELVES + 8 * ({self.shelves[number - 1], shelf} in led)
             shelf.pill_top = y + shelf.sky
-            high = max(block.pill_height for block in shelf.blocks)
-            shelf.row_top = shelf.pill_top + high + STEM
+            line = max(one.line for block in shelf.blocks for one in block.pills)
+            shelf.row_top = shelf.pill_top + line * LINE_OF_PILLS + PILL + STEM
             shelf.end = shelf.row_top + max(block.height for block in shelf.blocks)
             y = shelf.end = shelf.end + FRAME_FOOT * self.framed
         self.bottom = y + EDGE
