@@ -19,8 +19,8 @@ reaches, ``saved`` what a graph keeps for backward, and ``holders`` who keeps a 
 alive; :mod:`tensor_maps.testing` asserts it.
 
 A picture is made in two stages. :func:`tensor_maps.observe.observe` looks at the
-tensors and returns plain data; :mod:`tensor_maps.draw` and :mod:`tensor_maps.words`
-turn the data into drawings and into words. Nothing of PyTorch is changed.
+tensors and returns plain data; :mod:`tensor_maps.story` and :mod:`tensor_maps.scene`
+turn the data into a table and into drawings. Nothing of PyTorch is changed.
 """
 
 from __future__ import annotations
