@@ -19,7 +19,6 @@ from tensor_maps.blocks import (
     NARROW_CELL,
     STEM,
     Block,
-    Pill,
     block_marks,
     block_of,
 )
@@ -410,13 +409,12 @@ class _Scene:
     def _set_shelves(self) -> None:
         """Set memories side by side, if need be in narrower cells; else in shelves."""
         self.shelves = self._shelves()
-        self.on = {
-            tag: shelf
-            for shelf in self.shelves
-            for block in shelf.blocks
-            for tag in block.memory.tags
-        }
-        self.of = {t: b for s in self.shelves for b in s.blocks for t in b.memory.tags}
+        places = [
+            (s, b, one) for s in self.shelves for b in s.blocks for one in b.pills
+        ]
+        self.on = {one.tag: shelf for shelf, _, one in places}
+        self.of = {one.tag: block for _, block, one in places}
+        self.pill = {one.tag: one for _, _, one in places}
 
     def _shelves(self) -> list[Shelf]:
         memories = self.story.memories
@@ -480,7 +478,7 @@ class _Scene:
         self.across: list[tuple[Arc, Shelf, Arc, Shelf]] = []
         lanes: dict[Tag, Arc] = {}
         for (kind, start, end), (a, b) in self._ends().items():
-            if self._pill(start).line or self._pill(end).line:
+            if self.pill[start].line or self.pill[end].line:
                 continue  # a name under another one: words say it
             one, other = self.on[start], self.on[end]
             if kind == "stop":
@@ -509,15 +507,12 @@ class _Scene:
             ends = [x + half for _, x, _, half in shelf.labels]
             self.right = max([self.right, *ends, *(arc.high + 2 for arc in shelf.arcs)])
 
-    def _pill(self, tag: Tag) -> Pill:
-        return next(one for one in self.of[tag].pills if one.tag is tag)
-
     def _ends(self) -> dict[tuple[str, Tag, Tag], list[float]]:
         """Return the ways with their two ends; on one name they stand side by side."""
         story, on = self.story, self.on
         ways = [("stop", *pair) for pair in story.stops]
         ways += [("flow", *pair) for pair in story.flows]
-        x = {tag: block.x + self._pill(tag).centre for tag, block in self.of.items()}
+        x = {tag: block.x + self.pill[tag].centre for tag, block in self.of.items()}
         ends: dict[Tag, list[tuple[float, int, tuple]]] = {}
         leave: set[Tag] = set()
         for way in ways:
@@ -532,7 +527,7 @@ class _Scene:
         places = {way: [x[way[1]], x[way[2]]] for way in ways}
         for tag, found in ends.items():
             found.sort(key=lambda one: one[:2])
-            step = min(11.0, (self._pill(tag).wide - 16) / max(1, len(found) - 1))
+            step = min(11.0, (self.pill[tag].wide - 16) / max(1, len(found) - 1))
             for number, (_, side, way) in enumerate(found):
                 places[way][side] += (number - (len(found) - 1) / 2) * step
         return places
