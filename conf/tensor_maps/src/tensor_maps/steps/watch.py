@@ -235,7 +235,7 @@ class Steps:
         """Show lines, of which the first has this number in its file."""
         self._code += [""] if self._code else []
         region = Region(body, len(self._code) + 1 - first)
-        self._code += textwrap.dedent("\n".join(lines)).split("\n")
+        self._code += textwrap.dedent("\n".join(lines)).rstrip().split("\n")
         self._courses.append(Course(region, self._noted))
         return self._courses[-1]
 
