@@ -229,7 +229,7 @@ class Steps:
         """Add lines to the code shown, of which the first has this number there."""
         self._code += [""] if self._code else []
         region = Region(body, len(self._code) + 1 - first)
-        self._code += textwrap.dedent("\n".join(lines)).split("\n")
+        self._code += textwrap.dedent("\n".join(lines)).rstrip().split("\n")
         return region
 
     def _expect(self, *expected: Starts) -> None:
