@@ -43,7 +43,7 @@ class Moment(NamedTuple):
 
 
 def is_readable(value: Any) -> bool:
-    """Whether elements are in a memory of its own: not of what wraps tensors, or meta."""
+    """Whether there are elements to read: not of what wraps tensors, or is on meta."""
     if not isinstance(value, torch.Tensor):
         return isinstance(value, np.ndarray)
     is_plain = type(value) in (torch.Tensor, torch.nn.Parameter) and not value.is_nested
@@ -89,7 +89,7 @@ def bytes_at(value: Any) -> frozenset[int]:
 
 
 def function_of(value: Any) -> Any:
-    """Return what a tensor comes from, or None, as of a view that has become invalid."""
+    """Return what a tensor comes from, or None: also of a view that is invalid."""
     try:
         return getattr(value, "grad_fn", None)
     except RuntimeError:
