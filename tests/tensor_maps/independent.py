@@ -50,7 +50,7 @@ def is_readable(value: Any) -> bool:
     return is_plain and value.layout == torch.strided and not value.is_meta
 
 
-def _window(value: Any) -> tuple[int, tuple[int, ...], list[int], int]:
+def window_of(value: Any) -> tuple[int, tuple[int, ...], list[int], int]:
     """Return the first address, the shape, the strides and the size of an element."""
     if isinstance(value, np.ndarray):
         first = value.__array_interface__["data"][0]
@@ -64,7 +64,7 @@ def content_of(value: Any) -> bytes:
     """Return the bytes of all elements, in the order of the elements."""
     if not is_readable(value):
         return b""
-    first, shape, strides, size = _window(value)
+    first, shape, strides, size = window_of(value)
     if 0 in shape:
         return b""
     # Rows without a gap are read at once: the inner dimensions that lie side by side.
@@ -81,7 +81,7 @@ def content_of(value: Any) -> bytes:
 
 def bytes_at(value: Any) -> frozenset[int]:
     """Return the addresses of all bytes of all elements."""
-    first, shape, strides, size = _window(value)
+    first, shape, strides, size = window_of(value)
     found = np.array([first])
     for length, stride in zip((*shape, size), (*strides, 1), strict=True):
         found = np.add.outer(found, np.arange(length) * stride).ravel()
@@ -100,7 +100,7 @@ def truth_of(value: Any) -> Truth:
     """Return what a tensor or an array is now."""
     if isinstance(value, np.ndarray):
         form = (value.shape, value.strides, str(value.dtype))
-        place = _window(value)[:1]
+        place = window_of(value)[:1]
         return Truth(
             value, place, form, content_of(value), None, False, False, None, None
         )
@@ -204,7 +204,7 @@ def _whole(value: Any) -> tuple[int, int]:
     if isinstance(value, torch.Tensor):
         storage = value.untyped_storage()
         return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-    first, shape, strides, size = _window(value)
+    first, shape, strides, size = window_of(value)
     ends = [(length - 1) * one for length, one in zip(shape, strides, strict=True)]
     low = first + sum(end for end in ends if end < 0)
     return low, first + sum(end for end in ends if end > 0) + size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import dedent
 from typing import Any, NamedTuple
 
@@ -24,25 +24,29 @@ from independent import (
     named_in,
     numbers_of,
     truths_of,
+    window_of,
 )
 from programs import quiet, random_program
 from running import problems_of_data
 from tensor_maps import Steps, tensor_map
 
 PROGRAMS, BATCH = 240, 40
-# A newcomer's names: what is said of others is perhaps not said of all.
-ITEMS, MOST_SAID = 4, 3
+# Beyond these, not all that is true is said.
+ITEMS, LOOKED_AT = 4, 40
 # Between these, what changed is not a matter of course: another object of one memory.
 PLACES = {"value", "place"}
-NOTHING = re.compile(r"\b(no tensor\b.*\bchanges|nothing\b.*\bchanges)", re.IGNORECASE)
-FLATLY = re.compile(r"^(turns? [\d to]+: )?no tensor changes\b", re.IGNORECASE)
-SAME = re.compile(r"\b(another name|same tensor|same array)\b")
-LEFT_OUT = re.compile(r"There (is|are) \d+ more change|\band \d+ more\b|\d+ tensors")
-COPY = re.compile(r"^(.*) (?:is a copy|are copies) of (.*?)(?: on [\w:]+)?, with ")
 # "a" is a name in these programs, and an article.
 NO_NAME = " (?:different|copy|leaf|graph|gradient|tensor|name)"
-CAST = {"half": "float16", "int": "int32", "double": "float64"}
-TAKEN = re.compile(r"(\w+) = (\w+)\.(t\(\)\.|detach\(\)\.)?(\w+)\(\)")
+NOTHING = re.compile(r"\b(no tensor\b.*\bchanges|nothing\b.*\bchanges)", re.IGNORECASE)
+FLATLY = re.compile(r"^(turns? [\d to]+: )?no tensor changes\b", re.IGNORECASE)
+SAME = re.compile(r"\b(another name|same tensor|same array|the tensor that was)\b")
+SENTENCES = re.compile(r"(?<=\.) ")
+LEFT_OUT = re.compile(r"There (is|are) \d+ more change|\band \d+ more\b|\d+ tensors")
+COPY = re.compile(r"^(.*) (?:is a copy|are copies) of (.*?)(?: on [\w:]+)?, with ")
+COPIES = {"CloneBackward0", "ToCopyBackward0"}
+TAKEN = re.compile(
+    r"(\w+) = (\w+)\.(t\(\)\.|detach\(\)\.)?(clone|contiguous|half|int|double)\(\)"
+)
 OVERLAPS = re.compile(r"(\w+)\S* [-+*]= (\1\[.*\])")
 
 
@@ -79,18 +83,36 @@ class Stage(NamedTuple):
     text: str
     was: dict[str, Truth]
     now: dict[str, Truth]
+    changes: dict[str, set[str]]
     is_many: bool
     after: Moment
+
+    @property
+    def words(self) -> str:
+        """What is said, with the note."""
+        return f"{self.told['said']} {self.told.get('note', '')}"
+
+    def odd(self, names: Iterable[str]) -> list[str]:
+        """Return those of which no memory can be read."""
+        return [
+            n for n in names if n in self.now and not is_readable(self.now[n].value)
+        ]
+
+    def found_in(self, text: str) -> list[str]:
+        """Return the names that a text has, in its order."""
+        found = {}
+        for name in self.now:
+            whole = rf"(?<![\w.\]\['\"]){re.escape(name)}(?!\w|\[|\.\w|{NO_NAME})"
+            if place := re.search(whole, text):
+                found[name] = place.start()
+        return sorted(found, key=found.get)
 
 
 def stages_of(program: str, data: dict, moments: list[Moment]) -> Iterator[Stage]:
     """Pair steps with statements; what has run without a step has changed nothing."""
     lines, at = program.split("\n"), 0
-    loops = {
-        node.lineno: node.end_lineno
-        for node in ast.walk(ast.parse(program))
-        if isinstance(node, ast.For)
-    }
+    nodes = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.For)]
+    loops = {node.lineno: node.end_lineno for node in nodes}
 
     def without_a_step(number: int) -> None:
         before, after = moments[number : number + 2]
@@ -99,8 +121,7 @@ def stages_of(program: str, data: dict, moments: list[Moment]) -> Iterator[Stage
         assert before.printed == after.printed, f"line {before.line}: printed"
 
     for told in data["steps"]:
-        first, last = told["first"], told["last"]
-        begin = at
+        first, begin = told["first"], at
         if is_many := first in loops:  # all later turns in one
             while first <= moments[at].line <= loops[first]:
                 at += 1
@@ -112,18 +133,15 @@ def stages_of(program: str, data: dict, moments: list[Moment]) -> Iterator[Stage
                 at += 1
             begin, at = at, at + 1
         was, now = moments[begin].truths, moments[at].truths
-        text = dedent("\n".join(lines[first - 1 : last]))
-        yield Stage(told, text, was, now, is_many, moments[at])
+        text = dedent("\n".join(lines[first - 1 : told["last"]]))
+        yield Stage(told, text, was, now, changes(was, now), is_many, moments[at])
     for number in range(at, len(moments) - 1):
         without_a_step(number)
 
 
 def changes(was: dict[str, Truth], now: dict[str, Truth]) -> dict[str, set[str]]:
     """Return what differs of each name that is there."""
-    found = {
-        name: differing(was[name], truth) if name in was else {"new"}
-        for name, truth in now.items()
-    }
+    found = {n: differing(was[n], now[n]) if n in was else {"new"} for n in now}
     return {name: kinds for name, kinds in found.items() if kinds}
 
 
@@ -137,176 +155,137 @@ def root_of(name: str) -> str:
     return re.split(r"[.\[]", name)[0]
 
 
-def named_by(text: str, names: dict[str, Any]) -> list[str]:
-    """Return which of the names a text has, in its order."""
-    found = {}
-    for name in names:
-        whole = rf"(?<![\w.\]\['\"]){re.escape(name)}(?!\w|\[|\.\w|{NO_NAME})"
-        if place := re.search(whole, text):
-            found[name] = place.start()
-    return sorted(found, key=found.get)
-
-
 def problems_of(stage: Stage) -> Iterator[str]:
     """Yield what a step says falsely, or does not say."""
-    told, said = stage.told, stage.told["said"]
-    changed, truly = set(told["changed"]), changes(stage.was, stage.now)
-    for name in sorted(truly.keys() - changed):
-        if stage.is_many and truly[name] <= PLACES:
-            continue
-        if not is_hard_to_find(name):
-            yield f"{name} changes, and is not told: {truly[name]}"
-        elif FLATLY.search(said):
-            yield f"{name} changes ({truly[name]}), and it says: {said}"
-    for name in sorted(changed - truly.keys()):
-        if name not in stage.now:
-            if not name.startswith("opt."):
-                yield f"{name} is told to change, and there is no such name"
-        elif not stage.is_many and is_readable(stage.now[name].value):
+    said, changed = stage.told["said"], set(stage.told["changed"])
+    for name in sorted(stage.changes.keys() - changed):
+        kinds = stage.changes[name]
+        if is_hard_to_find(name):
+            if FLATLY.search(said):
+                yield f"{name} changes ({kinds}), and it says: {said}"
+        elif not (stage.is_many and kinds <= PLACES):
+            yield f"{name} changes, and is not told: {kinds}"
+    for name in sorted(changed - stage.changes.keys()):
+        if name not in stage.now and not name.startswith("opt."):
+            yield f"{name} is told to change, and there is no such name"
+        elif name in stage.now and not (stage.is_many or stage.odd([name])):
             yield f"{name} is told to change, and does not"
     if NOTHING.search(said) and changed:
         yield f"it says that nothing changes, and has {sorted(changed)}"
-    yield from problems_of_relations(stage, truly)
-    yield from problems_of_the_event(stage, truly)
-    if not stage.is_many:
-        yield from problems_of_sources(stage, truly)
-        yield from problems_of_dtypes(stage, truly)
-        yield from problems_of_overlap(stage, truly)
-
-
-def problems_of_relations(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
-    """Where one name is new, look whom it shares with and where its gradient goes."""
-    new = [name for name, kinds in truly.items() if kinds & {"new", "value"}]
-    said = stage.told["said"]
-    for sentence in sentences_of(said):
-        named = named_by(sentence, stage.now)
-        odd = [name for name in named if not is_readable(stage.now[name].value)]
+    for sentence in SENTENCES.split(said):
+        odd = stage.odd(stage.found_in(sentence))
         holds_none = any(stage.now[name].value.is_meta for name in odd)
         if odd and re.search(
             "own memory|hold" if holds_none else "own memory", sentence
         ):
             yield f"of {odd} the memory is not known: {sentence}"
-    if len(new) != 1 or len(truly) > 1 or stage.is_many or ".grad" in stage.text:
+    if not stage.is_many:
+        yield from problems_of_relations(stage)
+        yield from problems_of_sources(stage)
+        yield from problems_of_plain_copies(stage)
+        yield from problems_of_dtypes(stage)
+        yield from problems_of_overlap(stage)
+    yield from problems_of_the_event(stage)
+
+
+def problems_of_relations(stage: Stage) -> Iterator[str]:
+    """Where one name is new, look whom it shares with and where its gradient goes."""
+    said, (name, *others) = stage.told["said"], [*stage.changes] or [""]
+    is_new = name and stage.changes[name] & {"new", "value"} and stage.now[name].content
+    if others or not is_new or is_hard_to_find(name) or ".grad" in stage.text:
         return  # a gradient has a memory without a name
-    (name,) = new
-    if is_hard_to_find(name) or not stage.now[name].content:
-        return
     (group,) = [one for one in stage.after.memories if name in one]
-    in_memory = {other: one for other, one in stage.now.items() if one.content}
     told = re.search(r"shares? (?:memory with|the memory of) ([^;]*)", said)
-    if told and (wrong := {*named_by(told[1], in_memory)} - group):
+    named = {other for other in stage.found_in(told[1] if told else "")}
+    if wrong := {other for other in named - group if stage.now[other].content}:
         yield f"{name} shares no memory with {wrong}: {said}"
+    is_told, is_same = re.search(r"\bshares?\b", said), SAME.search(said)
     group = {other for other in group if not is_hard_to_find(other)}
-    if len(group) > 1 and not re.search(r"\bshare", said) and not SAME.search(said):
-        if "is the tensor that was" not in said:
-            yield f"{name} shares memory with {group - {name}}: {said}"
-    if len(group) == 1 and re.search(r"\bshares?\b", said):
+    if is_told and len(group) == 1 and not named:
         yield f"{name} shares no memory: {said}"
-    leaves = [o for o in stage.after.leaves.get(name, ()) if not is_hard_to_find(o)]
-    if leaves and not SAME.search(said) and not named_by(said, dict.fromkeys(leaves)):
+    if not (is_told or is_same) and len(group) > 1:
+        yield f"{name} shares memory with {group - {name}}: {said}"
+    leaves = {o for o in stage.after.leaves.get(name, ()) if not is_hard_to_find(o)}
+    is_few = len(stage.now) <= LOOKED_AT
+    if leaves and is_few and not is_same and not leaves & {*stage.found_in(said)}:
         yield f"a gradient reaches {leaves} from {name}: {said}"
 
 
-def sentences_of(said: str) -> list[str]:
-    return re.split(r"(?<=\.) ", said)
-
-
-def problems_of_the_event(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
+def problems_of_the_event(stage: Stage) -> Iterator[str]:
     """Hold the event of a step against what changed."""
     event, names = stage.told["event"], set(stage.told["names"])
-    truly = {n: k for n, k in truly.items() if n in stage.told["changed"]}
-    gone = stage.was.keys() - stage.now.keys()
-    kinds = set().union(*truly.values())
+    truly = {n: k for n, k in stage.changes.items() if n in stage.told["changed"]}
+    gone = stage.was.keys() - stage.now.keys() or "opt" in stage.text
     if (event == "raises") != bool(stage.told.get("raised")):
         yield f"event {event}, raised {stage.told.get('raised')}"
     if event == "raises":
         return
-    if event is None and truly:
-        yield f"no event, though {truly}"
-    may_be_gone = gone or "opt" in stage.text
-    if event and not (stage.told["changed"] or may_be_gone or stage.is_many):
+    if (event is None and truly) or (event and truly and not names):
+        yield f"event {event} of {names}, though {truly}"
+    if event and not (stage.told["changed"] or gone or stage.is_many):
         yield f"an event {event}, though nothing changes"
-    if event and truly and not names:
-        yield f"an event {event} without names"
-    odd = [n for n in names & {*stage.now} if not is_readable(stage.now[n].value)]
-    if stage.is_many or odd:
+    if stage.is_many or stage.odd(names) or not truly:
         return
-    known = {n for n, k in truly.items() if not k & {"new", "value"}}
+    kinds = set().union(*truly.values())
+    known = {n: k for n, k in truly.items() if not k & {"new", "value"}}
     arrived = [
-        n
-        for n in known
-        if stage.was[n].gradient is None and stage.now[n].gradient is not None
+        name
+        for name in known
+        if stage.was[name].gradient is None and stage.now[name].gradient is not None
     ]
-    if (
-        arrived
-        and event != "gradient"
-        or event == "gradient"
-        and "gradient" not in kinds
-    ):
-        yield f"the gradient of {arrived} arrives, and the event is {event}"
-    written = [
-        n for n in known if "content" in truly[n] and not truly[n] & {"place", "form"}
-    ]
-    if written and not arrived and event != "written":
-        yield f"{written} are written, and the event is {event}"
-    if event == "written" and not kinds & {"content", "version"} and truly:
-        yield f"an event written, though {truly}"
-    if event in ("shares", "cut", "appears") and not kinds & {"new", *PLACES} and truly:
+    same_place = {n for n, k in known.items() if not k & {"place", "form"}}
+    written = [name for name in same_place if "content" in known[name]]
+    needs = {"gradient": {"gradient"}, "written": {"content", "version"}}
+    needs |= {one: {"new", *PLACES} for one in ("shares", "cut", "appears")}
+    if event in needs and not kinds & needs[event]:
         yield f"an event {event}, though {truly}"
+    if event != "gradient" if arrived else written and event != "written":
+        yield f"{arrived or written} change, and the event is {event}"
 
 
-def problems_of_sources(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
-    """What is said to be a copy has one source, which was read; a plain copy is told."""
+def problems_of_sources(stage: Stage) -> Iterator[str]:
+    """Yield where a copy is said to be of what was not read, or of one of several."""
     try:
-        nodes = [*ast.walk(ast.parse(stage.text))]
+        names = [n for n in ast.walk(ast.parse(stage.text)) if isinstance(n, ast.Name)]
     except SyntaxError:  # the head of a compound statement
         return
-    names = [node for node in nodes if isinstance(node, ast.Name)]
     loaded = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     there = {name: one for name, one in stage.was.items() if root_of(name) in loaded}
-    for sentence in sentences_of(stage.told["said"]):
-        if not (found := COPY.search(sentence)):
+    for sentence in SENTENCES.split(stage.told["said"]):
+        found = COPY.search(sentence)
+        copies, sources = map(stage.found_in, found.groups() if found else ("", ""))
+        if len(sources) not in (1, len(copies)) or LEFT_OUT.search(sentence):
             continue
-        copies, sources = (named_by(part, stage.now) for part in found.groups())
         for at, copy in enumerate(copies):
-            source = (sources * len(copies))[at] if sources else ""
-            if len(sources) not in (1, len(copies)) or LEFT_OUT.search(found[2]):
-                continue
-            if stage.now[copy].made_by in ("CloneBackward0", "ToCopyBackward0"):
+            source, now = (sources * len(copies))[at], stage.now[copy]
+            if now.made_by in COPIES:
                 continue  # the graph tells it
             if source not in there:
                 yield f"{source} was not read: {sentence}"
-                continue
-            if not is_copy(stage.now[copy], there[source]):
+            elif not is_copy(now, there[source]):
                 yield f"{copy} has not the values of {source}: {sentence}"
-            if is_at_one_path(copy, source):
-                continue
-            others = [
-                name
-                for name, one in there.items()
-                if one.place != there[source].place
-                and is_copy(stage.now[copy], one)
-                and one.form[0] == there[source].form[0]
-            ]
-            if others:
-                yield f"{copy} may be a copy of {others} as well: {sentence}"
-            if (
-                is_usual(stage.now[copy])
-                and len({one.place for one in there.values()}) > 1
-            ):
-                yield f"all zeros or ones are no proof of a source: {sentence}"
-    taken = TAKEN.fullmatch(stage.text)
-    if taken is None or taken[4] not in ("clone", "contiguous", "copy"):
+            elif not is_at_one_path(copy, source):
+                apart = {
+                    n: o for n, o in there.items() if o.place != there[source].place
+                }
+                twins = [n for n, one in apart.items() if is_copy(now, one)]
+                if twins or (apart and is_usual(now)):
+                    yield f"{copy} may be of {twins or 'none'} as well: {sentence}"
+
+
+def problems_of_plain_copies(stage: Stage) -> Iterator[str]:
+    """Yield a copy of one tensor that is not told to be one."""
+    taken, said = TAKEN.fullmatch(stage.text), stage.told["said"]
+    if not taken or taken[1] == taken[2] or taken[4] not in ("clone", "contiguous"):
         return
-    copy, source = taken[1], stage.was.get(taken[2])
-    if copy == taken[2] or source is None or not {*truly} == {copy}:
+    (name, source), now = taken.groups()[:2], stage.now.get(taken[1])
+    if {*stage.changes} != {name} or not now.content or is_usual(now):
         return
-    now, others = stage.now[copy], [one for n, one in stage.was.items() if n != copy]
-    (group,) = [one for one in stage.after.memories if copy in one] or [{copy}]
-    twins = [o for o in others if o.place != source.place and is_copy(now, o)]
-    if len(group) == 1 and now.content and not (twins or is_usual(now)):
-        if "copy of" not in stage.told["said"]:
-            yield f"{copy} is a copy of {taken[2]}: {stage.told['said']}"
+    twins = [one for other, one in stage.was.items() if is_copy(now, one)]
+    is_alone = frozenset({name}) in stage.after.memories
+    is_known = {one.place for one in twins} <= {stage.was[source].place}
+    if is_alone and is_known and "copy of" not in said:
+        yield f"{name} is a copy of {source}: {said}"
 
 
 def is_copy(copy: Truth, source: Truth) -> bool:
@@ -314,17 +293,13 @@ def is_copy(copy: Truth, source: Truth) -> bool:
     mine, theirs = numbers_of(copy), numbers_of(source, copy.form[2])
     if mine is None or theirs is None or mine.shape != theirs.shape:
         return mine is theirs and copy.content == source.content
-    both = (sorted(map(str, one.tolist())) for one in (mine, theirs))
-    return next(both) == next(both)
+    return sorted(map(str, mine.tolist())) == sorted(map(str, theirs.tolist()))
 
 
 def is_at_one_path(one: str, other: str) -> bool:
-    """Whether keys and attributes are the same: m.weight, d['m.weight'] of net.weight."""
-    paths = [
-        "".join(re.findall(r"\w+", name.removeprefix(root_of(name))))
-        for name in (one, other)
-    ]
-    return paths[0] == paths[1] != "" or root_of(one) == root_of(other)
+    """Whether keys and attributes are the same, as of kept['weight'] and net.weight."""
+    paths = [re.findall(r"\w+", name[len(root_of(name)) :]) for name in (one, other)]
+    return paths[0] == paths[1] != [] or root_of(one) == root_of(other)
 
 
 def is_usual(one: Truth) -> bool:
@@ -333,40 +308,38 @@ def is_usual(one: Truth) -> bool:
     return numbers is not None and {*numbers.tolist()} in ({0}, {1})
 
 
-def problems_of_dtypes(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
-    """A tensor, a buffer or a copy that has another dtype is said to have it."""
-    words = f"{stage.told['said']} {stage.told.get('note', '')}"
-    cast = []
-    for name in truly.keys() & stage.was.keys():
-        dtypes = [one[name].form[2] for one in (stage.was, stage.now)]
-        is_its_own = "value" not in truly[name] or name.startswith(("net.", "twin."))
-        if dtypes[0] != dtypes[1] and is_its_own and "net =" not in stage.text:
-            cast.append((name, dtypes[1]))
-    if (found := TAKEN.fullmatch(stage.text)) and found[4] in CAST:
-        name, source = found[1], stage.was.get(found[2])
-        new = truly.get(name, set()) & {"new", "value"}
-        if new and source and source.form[2] != stage.now[name].form[2]:
-            cast.append((name, stage.now[name].form[2]))
-    for name, dtype in cast:
-        is_said = dtype.removeprefix("torch.") in words or LEFT_OUT.search(words)
-        if not is_said and is_readable(stage.now[name].value):
-            yield f"{name} is now {dtype}: {words}"
+def problems_of_dtypes(stage: Stage) -> Iterator[str]:
+    """Yield a tensor, a buffer or a copy of which another dtype is not said."""
+    cast = [
+        name
+        for name in stage.changes.keys() & stage.was.keys()
+        if "value" not in stage.changes[name] or "." in name
+        if stage.was[name].form[2] != stage.now[name].form[2]
+        and "= nn" not in stage.text
+    ]
+    taken = TAKEN.fullmatch(stage.text)
+    if taken and taken[2] in stage.was and taken[1] in stage.changes:
+        now = stage.now[taken[1]].form[2]
+        cast += [taken[1]] if stage.was[taken[2]].form[2] != now else []
+    for name in cast:
+        dtype = stage.now[name].form[2].removeprefix("torch.")
+        is_said = dtype in stage.words or LEFT_OUT.search(stage.words)
+        if not is_said and not stage.odd([name]):
+            yield f"{name} is now {dtype}: {stage.words}"
 
 
-def problems_of_overlap(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
-    """What a statement reads and writes at once is said."""
+def problems_of_overlap(stage: Stage) -> Iterator[str]:
+    """Yield where a statement reads what it writes, and it is not said."""
     found = OVERLAPS.fullmatch(stage.text)
-    if found is None or stage.told.get("raised") or found[1] not in stage.was:
+    if not found or "content" not in stage.changes.get(found[1], ()):
         return
-    words = f"{stage.told['said']} {stage.told.get('note', '')}"
-    whole = stage.now[found[1]].value
-    if "content" not in truly.get(found[1], ()) or not is_readable(whole):
+    if stage.odd([found[1]]) or stage.told.get("raised"):
         return
-    is_said = bool(re.search(r"reads? and writ|both read", words))
-    read = eval(found[2], {found[1]: whole.detach()})
-    written = eval(stage.text.partition(" ")[0], {found[1]: whole.detach()})
-    if is_said != bool(bytes_at(read) & bytes_at(written)):
-        yield f"that it reads what it writes is {'' if is_said else 'not '}said: {words}"
+    whole = {found[1]: stage.now[found[1]].value.detach()}
+    both = [eval(part, whole) for part in (stage.text.partition(" ")[0], found[2])]
+    is_said = bool(re.search(r"reads? and writ|both read", stage.words))
+    if is_said != bool(bytes_at(both[0]) & bytes_at(both[1])):
+        yield f"reads what it writes, or not, and it is {is_said}: {stage.words}"
 
 
 # What a map has to say ----------------------------------------------------------------
@@ -374,56 +347,42 @@ def problems_of_overlap(stage: Stage, truly: dict[str, set[str]]) -> Iterator[st
 
 def problems_of_maps(names: dict[str, Any]) -> Iterator[str]:
     """Hold the map of what is there at the end against storages and the graph."""
-    named = {n: v for n, v in named_in(names).items() if re.fullmatch(r"\w+", n)}
-    odd = {n: v for n, v in named.items() if not is_readable(v)}
-    named = {n: v for n, v in named.items() if n not in odd and v.nbytes}
+    every = {n: v for n, v in named_in(names).items() if re.fullmatch(r"\w+", n)}
+    named = {n: v for n, v in every.items() if is_readable(v) and v.nbytes}
+    odd = {n: v for n, v in every.items() if not is_readable(v)}
     yield from problems_of_pairs(dict([*named.items()][-8:]), odd)
     if not named:
         return
     observed = tensor_map(**named, **odd, max_names=100).to_dict()
-    tensors, truth = observed["tensors"], memories_of(named)
-    told = {
-        frozenset(
-            name
-            for window in storage["windows"]
-            for name in tensors[window["tensor"]]["names"]
-            if name in named
-        )
-        for storage in observed["storages"]
-    }
-    if told - {frozenset()} != truth:
-        yield f"memories {told ^ truth}"
+    tensors, told = observed["tensors"], set()
     for storage in observed["storages"]:
+        there: set[str] = set()
         for window in storage["windows"]:
-            value = named.get(next(iter(tensors[window["tensor"]]["names"]), ""))
-            is_tensor = isinstance(value, torch.Tensor)
-            size = value.element_size() if is_tensor else 1
-            strides = (
-                () if value is None else value.stride() if is_tensor else value.strides
-            )
-            if value is not None and window["stride_bytes"] != [
-                s * size for s in strides
-            ]:
-                yield f"strides {window}, truly {strides}"
+            for name in named.keys() & tensors[window["tensor"]]["names"]:
+                there.add(name)
+                strides = window_of(named[name])[2]
+                if window["stride_bytes"] != strides:
+                    yield f"{name}: strides {window['stride_bytes']}, truly {strides}"
+        told |= {frozenset(there)} if there else set()
+    if told != (truth := memories_of(named)):
+        yield f"memories {told ^ truth}"
     for seen in tensors:
-        value = named.get(next(iter(seen["names"]), ""))
-        if set(seen["names"]) & odd.keys() and (
-            seen["storage"] is not None or not seen["memory"]
-        ):
-            yield f"{seen['names']} is told to have memory: {seen}"
+        (name, *_), value = seen["names"] or [""], every.get((seen["names"] or [""])[0])
+        if name in odd and (seen["storage"] is not None or not seen["memory"]):
+            yield f"{name} is told to have memory: {seen}"
         if function_of(value) is None:
             continue
         leaves = {id(leaf) for leaf in leaves_of(value)}
-        wanted = {n for n, one in {**named, **odd}.items() if id(one) in leaves}
+        wanted = {n for n, one in every.items() if id(one) in leaves}
         reached = {n for at in seen["reaches"] for n in tensors[at]["names"]}
         count = len(seen["reaches"]) + seen["reaches_unnamed"]
         if reached != wanted or count != len(leaves):
-            yield f"a gradient reaches {wanted} from {seen['names']}, not {reached}"
-        for name, leaf in named.items():
+            yield f"a gradient reaches {wanted} from {name}, not {reached}"
+        for other, leaf in named.items():
             if torch.is_tensor(leaf) and leaf.requires_grad and leaf.is_leaf:
-                is_reached = id(leaf) in leaves
-                if tensor_maps.flows(value, **{name: leaf}) != {name: is_reached}:
-                    yield f"flows({seen['names']}, {name}) is not {is_reached}"
+                truth = {other: id(leaf) in leaves}
+                if tensor_maps.flows(value, **{other: leaf}) != truth:
+                    yield f"flows({name}, {other}) is not {truth}"
 
 
 def problems_of_pairs(named: dict[str, Any], odd: dict[str, Any]) -> Iterator[str]:
