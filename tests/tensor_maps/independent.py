@@ -46,8 +46,13 @@ def is_readable(value: Any) -> bool:
     """Whether there are elements to read: not of what wraps tensors, or is on meta."""
     if not isinstance(value, torch.Tensor):
         return isinstance(value, np.ndarray)
-    is_plain = type(value) in (torch.Tensor, torch.nn.Parameter) and not value.is_nested
-    return is_plain and value.layout == torch.strided and not value.is_meta
+    if value.layout != torch.strided or value.is_nested or value.is_meta:
+        return False
+    storage = value.untyped_storage()
+    try:
+        return storage.nbytes() == 0 or storage.data_ptr() != 0
+    except RuntimeError:
+        return False
 
 
 def window_of(value: Any) -> tuple[int, tuple[int, ...], list[int], int]:

@@ -173,11 +173,11 @@ def problems_of(stage: Stage) -> Iterator[str]:
     if NOTHING.search(said) and changed:
         yield f"it says that nothing changes, and has {sorted(changed)}"
     for sentence in SENTENCES.split(said):
-        odd = stage.odd(stage.found_in(sentence))
+        # Of what something is made may have no memory.
+        what = re.sub(r" of [^,]*| \([^)]*\)| flows back .*", "", sentence)
+        odd = stage.odd(stage.found_in(what))
         holds_none = any(stage.now[name].value.is_meta for name in odd)
-        if odd and re.search(
-            "own memory|hold" if holds_none else "own memory", sentence
-        ):
+        if odd and re.search("own memory|hold" if holds_none else "own memory", what):
             yield f"of {odd} the memory is not known: {sentence}"
     if not stage.is_many:
         yield from problems_of_relations(stage)
@@ -195,7 +195,9 @@ def problems_of_relations(stage: Stage) -> Iterator[str]:
     if others or not is_new or is_hard_to_find(name) or ".grad" in stage.text:
         return  # a gradient has a memory without a name
     (group,) = [one for one in stage.after.memories if name in one]
-    told = re.search(r"shares? (?:memory with|the memory of) ([^;]*)", said)
+    told = re.search(
+        r"shares? (?:memory with|the memory of) (.*?)(?:, and a |;|$)", said
+    )
     named = {other for other in stage.found_in(told[1] if told else "")}
     if wrong := {other for other in named - group if stage.now[other].content}:
         yield f"{name} shares no memory with {wrong}: {said}"
@@ -245,24 +247,19 @@ def problems_of_the_event(stage: Stage) -> Iterator[str]:
 
 def problems_of_sources(stage: Stage) -> Iterator[str]:
     """Yield where a copy is said to be of what was not read, or of one of several."""
-    try:
-        names = [n for n in ast.walk(ast.parse(stage.text)) if isinstance(n, ast.Name)]
-    except SyntaxError:  # the head of a compound statement
-        return
-    loaded = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    there = {name: one for name, one in stage.was.items() if root_of(name) in loaded}
     for sentence in SENTENCES.split(stage.told["said"]):
         found = COPY.search(sentence)
         copies, sources = map(stage.found_in, found.groups() if found else ("", ""))
         if len(sources) not in (1, len(copies)) or LEFT_OUT.search(sentence):
             continue
-        for at, copy in enumerate(copies):
-            source, now = (sources * len(copies))[at], stage.now[copy]
+        for copy, source in zip(copies, sources * len(copies), strict=False):
+            now, loaded = stage.now[copy], read_for(copy, stage.text)
             if now.made_by in COPIES:
                 continue  # the graph tells it
-            if source not in there:
+            there = {n: one for n, one in stage.was.items() if root_of(n) in loaded}
+            if source not in there or stage.changes.get(source, set()) & {"value"}:
                 yield f"{source} was not read: {sentence}"
-            elif not is_copy(now, there[source]):
+            elif not (is_copy(now, there[source]) or stage.odd([source])):
                 yield f"{copy} has not the values of {source}: {sentence}"
             elif not is_at_one_path(copy, source):
                 apart = {
@@ -271,6 +268,24 @@ def problems_of_sources(stage: Stage) -> Iterator[str]:
                 twins = [n for n, one in apart.items() if is_copy(now, one)]
                 if twins or (apart and is_usual(now)):
                     yield f"{copy} may be of {twins or 'none'} as well: {sentence}"
+
+
+def read_for(name: str, text: str) -> set[str]:
+    """Return the names that a statement reads for what it gives a name, if it tells."""
+    try:
+        node: Any = ast.parse(text).body[0]
+    except SyntaxError:  # the head of a compound statement
+        return {*re.findall(r"\w+", text)}
+    if isinstance(node, ast.Assign):
+        target, node = node.targets[0], node.value
+        if isinstance(target, ast.Tuple) and isinstance(node, ast.Tuple):
+            known = zip(map(ast.unparse, target.elts), node.elts, strict=True)
+        else:
+            known = [(f"{root_of(name)}['{one.arg}']", one.value)
+                     for one in getattr(node, "keywords", ())]  # fmt: skip
+        node = dict(known).get(name, node)
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    return {one.id for one in names if isinstance(one.ctx, ast.Load)}
 
 
 def problems_of_plain_copies(stage: Stage) -> Iterator[str]:
@@ -337,7 +352,9 @@ def problems_of_overlap(stage: Stage) -> Iterator[str]:
         return
     whole = {found[1]: stage.now[found[1]].value.detach()}
     both = [eval(part, whole) for part in (stage.text.partition(" ")[0], found[2])]
-    is_said = bool(re.search(r"reads? and writ|both read", stage.words))
+    is_said = bool(re.search(r"reads and writes", stage.words))
+    if not is_said and LEFT_OUT.search(stage.words):
+        return
     if is_said != bool(bytes_at(both[0]) & bytes_at(both[1])):
         yield f"reads what it writes, or not, and it is {is_said}: {stage.words}"
 
