@@ -274,27 +274,43 @@ def test_windows_are_what_torch_says() -> None:
     assert len(observe({**parts, "array": array})["storages"]) == 1
 
 
-ON_LINUX = pytest.mark.skipif(
-    not Path("/proc/self/maps").exists(), reason="the system does not tell"
-)
+class Wrapper(torch.Tensor):
+    """Has a shape of its own, and its data in another tensor."""
+
+    __torch_dispatch__ = classmethod(lambda *_: NotImplemented)
 
 
-@ON_LINUX
-def test_a_file_that_is_mapped_twice_is_one_memory(tmp_path: Path) -> None:
-    path = tmp_path / "numbers"
-    np.arange(4, dtype=np.float32).tofile(path)
-    a = np.memmap(path, dtype=np.float32, mode="r+")
-    tail = np.memmap(path, dtype=np.float32, mode="r+", offset=4)
-    t = torch.from_file(str(path), shared=True, size=4)
-    copied = np.memmap(path, dtype=np.float32, mode="c")
-    shown = tensor_map(a, tail, t, copied)
-    observed = shown.to_dict()
-    a[1] = 9
-    assert (tail[0], t[1].item()) == (9, 9)
-    assert len(observed["storages"]) == 2
-    assert window_of(observed, "tail")["runs"] == [[4, 16]]
-    assert "a (array), tail (array) and t share memory: 16 bytes on cpu" in str(shown)
-    assert "mapped 3 times" in str(shown)
+def wrapped(inner: torch.Tensor) -> torch.Tensor:
+    made = Wrapper._make_wrapper_subclass(Wrapper, inner.shape, dtype=inner.dtype)
+    made.inner = inner
+    return made
+
+
+@pytest.mark.filterwarnings("ignore")  # of prototypes
+def test_what_wraps_tensors_or_has_no_data_says_so() -> None:
+    base, lazy = torch.ones(2), torch.ones(2)
+    sparse, rows = torch.eye(2).to_sparse_csr(), [torch.ones(2), torch.ones(1)]
+    nested = torch.nested.nested_tensor(rows, layout=torch.jagged)
+    observed = observe({
+        "base": base, "view": base[1:], "wrapper": wrapped(wrapped(base)),
+        "sparse": sparse, "values": sparse.values(), "columns": sparse.col_indices(),
+        "nested": nested, "parts": nested.values(), "alone": rows[0],
+        "meta": torch.ones(2, device="meta"), "masked": torch.masked.as_masked_tensor(
+            base, base > 0), "lazy": lazy, "clone": lazy._lazy_clone(),
+    })  # fmt: skip
+    said = {seen["names"][0]: seen["memory"] for seen in observed["tensors"]}
+    assert said == {
+        "base": "a part of wrapper", "view": "a part of wrapper",
+        "wrapper": "it wraps other tensors", "masked": "it wraps other tensors",
+        "sparse": "no storage (layout sparse_csr, Tensor)", "alone": "",
+        "values": "a part of sparse", "columns": "a part of sparse",
+        "nested": "a nested tensor (layout jagged)", "parts": "a part of nested",
+        "meta": "it has no data", "lazy": "it is copied when it is first written to",
+        "clone": "it is copied when it is first written to",
+    }  # fmt: skip
+    on_storage = {n for n in said if entry(observed, n)["storage"] is not None}
+    assert on_storage == {*("base", "view", "values", "columns", "parts", "alone")}
+    assert torch._C._is_cow_tensor(lazy)
 
 
 # Before and after ---------------------------------------------------------------------
@@ -371,7 +387,13 @@ def test_modules_and_containers_are_looked_into() -> None:
     assert names(tensor_map(best=torch.ones(2, 2).max(0))) == [
         *("best.values", "best.indices")
     ]
-    assert names(tensor_map(optimizer))[0] == "optimizer.state[0]['momentum_buffer']"
+    assert names(tensor_map(optimizer)) == [
+        *(f"optimizer.param_groups[0]['params'][{n}]" for n in range(2)),
+        *(f"optimizer.state[{n}]['momentum_buffer']" for n in range(2)),
+    ]
+    assert names(tensor_map(optimizer, net))[:2] == [
+        *(f"optimizer.state[net.0.{n}]['momentum_buffer']" for n in ("weight", "bias"))
+    ]
     assert names(tensor_map({"width": w})) == ["width"]
     assert set(names(tensor_map(locals()))) >= {"w", "net.0.weight", "batch['x']"}
 

@@ -244,13 +244,14 @@ def test_steps_are_a_sequence_that_is_read_as_text() -> None:
         z = w.detach()
         print("hello")
     assert len(seen) == 3 and told(seen) == [s["said"] for s in seen.data()["steps"]]
-    assert seen[1].code == "z = w.detach()" and seen[1].lines == (2, 2)
-    assert seen[-1].printed == "hello\n" and seen[0:2][1] == seen[1]
+    assert seen[2].code == "z = w.detach()" and seen[2].lines == (2, 2)
+    assert seen[-1].printed == "hello\n" and [*seen][2] == seen[3]
     rows = repr(seen).split("\n")
-    assert rows[1].startswith("1  z = w.detach() ") and str(seen) == repr(seen)
+    assert rows[1].startswith("2  z = w.detach() ") and str(seen) == repr(seen)
     assert rows[1].endswith("z shares w's memory. No gradient flows back through z")
-    with pytest.raises(IndexError, match="there is no step 3"):
-        seen[3]
+    for number in (0, 4, -4):
+        with pytest.raises(IndexError, match=f"no step {number}: there are 3, counted"):
+            seen[number]
     assert z[0] == 1
     data = seen.data()
     assert (data["format"], data["title"]) == (2, "a title")

@@ -14,9 +14,9 @@ and for a map after each statement of a block, in a notebook or in a file to sha
         z = w.detach()
     seen.save("steps.html")
 
-``sharing(a, b)`` says why two tensors share memory, ``groups`` which ones do,
-``flows`` which a gradient reaches, ``saved`` what a graph keeps for backward, and
-``holders`` who keeps a memory alive; :mod:`tensor_maps.testing` asserts it.
+``sharing(a, b)`` says why two tensors share memory, ``flows`` which a gradient
+reaches, ``saved`` what a graph keeps for backward, and ``holders`` who keeps a memory
+alive; :mod:`tensor_maps.testing` asserts it.
 
 A picture is made in two stages. :func:`tensor_maps.observe.observe` looks at the
 tensors and returns plain data; :mod:`tensor_maps.draw` and :mod:`tensor_maps.words`
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tensor_maps.maps import TensorMap, tensor_map
     from tensor_maps.notebook import load_ipython_extension
     from tensor_maps.referrers import holders
-    from tensor_maps.relations import flows, groups, sharing
+    from tensor_maps.relations import flows, sharing
     from tensor_maps.steps.watch import Steps
 
 __version__ = "0.1.0"
@@ -45,7 +45,6 @@ _HOMES = {
     "Steps": "steps.watch",
     "TensorMap": "maps",
     "flows": "relations",
-    "groups": "relations",
     "holders": "referrers",
     "load_ipython_extension": "notebook",
     "saved": "backward",
@@ -57,7 +56,6 @@ __all__ = [
     "TensorMap",
     "__version__",
     "flows",
-    "groups",
     "holders",
     "load_ipython_extension",
     "saved",

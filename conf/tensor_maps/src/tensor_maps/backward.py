@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
 import torch
 
-from tensor_maps.find import argument_texts, name_values
+from tensor_maps.find import argument_texts, find, name_values
 from tensor_maps.memory import lanes, placed
-from tensor_maps.reading import forget_copy, is_drawn, shape_of, tried, unseen
+from tensor_maps.reading import forget_copy, shape_of, tried, unseen
 from tensor_maps.relations import MOST_FOLLOWED
 from tensor_maps.ways import functions_behind, node_name
 from tensor_maps.words import as_tuple, count_of, listing, size_of
@@ -22,10 +22,7 @@ MOST_LINES = 40
 
 
 class Saved:
-    """What graphs have saved for backward: a table as text, and data.
-
-    It keeps no tensor.
-    """
+    """What graphs have saved for backward: a table as text, and data. No tensor."""
 
     def __init__(self, data: dict) -> None:
         self._data = data
@@ -33,59 +30,41 @@ class Saved:
     def to_dict(self) -> dict:
         """Return what was found, as data that JSON can hold.
 
-        ``format`` is 1. ``total`` is the number of bytes of all memories together.
+        ``format`` is 2. ``total`` is the number of bytes of all memories together.
         ``memories`` has one entry each, the largest first: ``bytes``, ``device``,
-        ``names`` (of the tensors on it that the caller knows), and ``saved``, a list
-        of ``node``, ``what`` (the name that the node has for it), ``shape`` and
-        ``dtype``. ``freed`` and ``packed`` count by the name of nodes what is freed,
-        and what a hook has packed, which is not unpacked. ``ended``: whether the graph
-        goes on after the operations that were looked at.
+        ``names`` (of the tensors on it that the caller knows), and ``saved``, a list of
+        texts: node, its name for the tensor, shape, dtype. ``freed`` and ``packed``
+        count by the name of nodes what is freed, and what a hook has packed, which is
+        not unpacked. ``ended``: whether the graph goes on after the operations that
+        were looked at.
         """
         return copy.deepcopy(self._data)
 
     def __repr__(self) -> str:
-        data = self._data
-        memories, total = data["memories"], size_of(data["total"])
-        head = f"saved for backward: {total}"
-        if memories[1:]:
-            head += f" in {len(memories)} blocks of memory"
+        data, memories = self._data, self._data["memories"]
+        blocks = f" in {len(memories)} blocks of memory" if memories[1:] else ""
+        lines = [f"saved for backward: {size_of(data['total'])}{blocks}"]
         rows = [
-            (size_of(one["bytes"]), listing(one["names"]) or "no name", _by_nodes(one))
-            for one in memories[:MOST_LINES]
+            (
+                size_of(m["bytes"]),
+                listing(m["names"]) or "no name",
+                _counted(m["saved"]),
+            )
+            for m in memories[:MOST_LINES]
         ]
         wide = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
-        lines = [f"{a:>{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows]
-        if memories[MOST_LINES:]:
-            more = memories[MOST_LINES:]
+        lines += [f"{a:>{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows]
+        if more := memories[MOST_LINES:]:
             size = size_of(sum(one["bytes"] for one in more))
             lines.append(f"and {count_of(len(more), 'smaller one')}, {size}")
-        for what, said in (
-            ("freed", "freed by backward"),
-            ("packed", "packed by a hook, not looked into"),
-        ):
-            if data[what]:
-                lines.append(f"{said}: {_counted(data[what])}")
+        if data["freed"]:
+            lines.append(f"freed by backward: {_counted(data['freed'])}")
+        if data["packed"]:
+            packed = "packed by a hook, not looked into"
+            lines.append(f"{packed}: {_counted(data['packed'])}")
         if data["ended"]:
             lines.append(f"the graph continues after {MOST_FOLLOWED:,} operations")
-        return "\n".join([head, *lines])
-
-
-def _by_nodes(memory: dict) -> str:
-    """Say which nodes have saved a memory."""
-    said = [
-        f"{one['node']}.{one['what']} {as_tuple(one['shape'])} {one['dtype']}"
-        for one in memory["saved"]
-    ]
-    counted = {text: said.count(text) for text in said}
-    return "; ".join(_times(text, count) for text, count in counted.items())
-
-
-def _times(text: str, count: int) -> str:
-    return text if count == 1 else f"{text}, {count} times"
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return listing([_times(name, count) for name, count in counts.items()])
+        return "\n".join(lines)
 
 
 def saved(*values: object, **named: object) -> Saved:
@@ -98,7 +77,7 @@ def saved(*values: object, **named: object) -> Saved:
     ----------
     *values, **named
         Tensors of any shape, modules and containers. Their graphs are followed. Memory
-        is named after these arguments and after the caller's variables.
+        is named after these arguments and after what the caller's variables hold.
 
     Raises
     ------
@@ -112,74 +91,63 @@ def saved(*values: object, **named: object) -> Saved:
     (``ctx.x = x``), or memory that kernels use temporarily in backward. It doesn't
     unpack a tensor that a hook packed, if PyTorch says so (2.7 and newer).
     """
+    __tracebackhide__ = True
     frame = sys._getframe(1)
-    texts = argument_texts(frame, len(values))
-    found, _ = name_values(texts, values, named)
-    tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
+    given, _ = name_values(argument_texts(frame, len(values)), values, named)
+    tensors = [one for one in given.values() if isinstance(one, torch.Tensor)]
     if not tensors:
         kinds = listing([type(one).__name__ for one in (*values, *named.values())])
         raise TypeError(f"saved() takes tensors, not {kinds or 'nothing'}")
-    for name, value in variables(frame):
-        if is_drawn(value) and all(value is not one for one in found.values()):
-            found.setdefault(name, value)
-    with unseen():
-        return Saved(_saved(tensors, found))
-
-
-def variables(frame: FrameType, module: bool = True) -> Iterator[tuple[str, Any]]:
-    """Yield the names of a frame, then those of its module, with what they hold."""
-    both = [(str(name), value) for name, value in list(frame.f_locals.items())]
-    if frame.f_locals is not frame.f_globals:
-        forget_copy(frame)
-        of_module = list(frame.f_globals.items()) if module else []
-        both += [(str(n), value) for n, value in of_module]
+    scope = {**frame.f_globals, **frame.f_locals}
+    forget_copy(frame)
     # Tools keep values under names that no program can have.
-    named = (one for one in both if one[0].isidentifier())
-    yield from (one for one in named if not one[0].startswith("__"))
+    found = find({n: one for n, one in scope.items() if str(n).isidentifier()})
+    names = {id(value): name for name, value in given.items()}
+    known = dict(given)
+    for name in sorted(found.values, key=found.ranks.get):  # plain names first
+        value = found.values[name]
+        if names.setdefault(id(value), name) is name:
+            known[name] = value
+    with unseen():
+        return Saved(_saved(tensors, known))
 
 
-def _saved(tensors: dict[str, torch.Tensor], known: dict[str, Any]) -> dict:
-    starts = [(tried(lambda one=one: one.grad_fn), None) for one in tensors.values()]
+def _saved(tensors: list[torch.Tensor], known: dict[str, Any]) -> dict:
+    starts = [(tried(lambda one=one: one.grad_fn), None) for one in tensors]
     nodes = list(itertools.islice(functions_behind(starts), MOST_FOLLOWED + 1))
-    kept: list[tuple[dict, Any]] = []
-    counts: dict[str, dict[str, int]] = {"freed": {}, "packed": {}}
+    kept: list[tuple[str, Any]] = []
+    counts = {"freed": Counter(), "packed": Counter()}
     for node, _ in nodes[:MOST_FOLLOWED]:
-        name = node_name(node)
         for what, value in saved_by(node):
             if isinstance(value, str):
-                counts[value][name] = counts[value].get(name, 0) + 1
-                continue
-            dtype = str(value.dtype).removeprefix("torch.")
-            entry = {"node": name, "what": what, "shape": shape_of(value)}
-            kept.append((entry | {"dtype": dtype}, value))
-    objects = [*(value for _, value in kept), *known.values()]
-    memories, without = placed(objects)
+                counts[value][node_name(node)] += 1
+            else:
+                dtype = str(value.dtype).removeprefix("torch.")
+                form = f"{as_tuple(shape_of(value))} {dtype}"
+                kept.append((f"{node_name(node)}.{what} {form}", value))
+    named = [*kept, *known.items()]
+    memories, without = placed(value for _, value in named)
     nowhere: dict[int, list[int]] = {}
     for number in without:
-        if number < len(kept):
-            nowhere.setdefault(id(objects[number]), []).append(number)
-    names, found = list(known), []
+        nowhere.setdefault(id(named[number][1]), []).append(number)
+    found = []
     for lane in [*lanes(memories), *nowhere.values()]:
         here = [number for number in lane if number < len(kept)]
         if here:
             where = [memories[number] for number in here if number in memories]
-            low = min((one.start for one in where), default=0)
-            high = max((one.stop for one in where), default=0)
-            found.append(
-                {
-                    "bytes": high - low,
-                    "device": str(kept[here[0]][1].device),
-                    "names": [names[n - len(kept)] for n in lane if n >= len(kept)],
-                    "saved": [kept[number][0] for number in here],
-                }
-            )
-    found.sort(key=lambda one: -one["bytes"])
-    total = sum(one["bytes"] for one in found)
+            stop = max((one.stop for one in where), default=0)
+            entry = {
+                "bytes": stop - min((one.start for one in where), default=0),
+                "device": str(named[here[0]][1].device),
+                "names": [named[n][0] for n in lane if n >= len(kept)],
+                "saved": [named[number][0] for number in here],
+            }
+            found.append(entry)
     return {
-        "format": 1,
-        "total": total,
-        "memories": found,
-        **counts,
+        "format": 2,
+        "total": sum(one["bytes"] for one in found),
+        "memories": sorted(found, key=lambda one: -one["bytes"]),
+        **{what: dict(count) for what, count in counts.items()},
         "ended": len(nodes) > MOST_FOLLOWED,
     }
 
@@ -191,24 +159,26 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
         names.append("saved_tensors")
     for name in names:
         what = name.removeprefix("_saved_")
-        raw = "_raw" + (name if name.startswith("_") else f"_{name}")
         # A list is of hooks of its own; the first one tells for all.
-        packed = tried(lambda one=raw: getattr(node, one))
-        first = packed[0] if isinstance(packed, tuple) and packed else packed
+        raw = tried(lambda one=name: getattr(node, "_raw_" + one.lstrip("_")))
+        first = raw[0] if isinstance(raw, tuple) and raw else raw
         if getattr(first, "unpack_hook", None) is not None:
             yield what, "packed"
             continue
         try:
             value = getattr(node, name)
-        except RuntimeError as error:
+        except Exception as error:  # each node refuses in a way of its own
             if "freed" in str(error):
                 yield what, "freed"
             continue
-        except Exception:  # a node of someone else refuses in a way of its own
-            continue
-        if isinstance(value, torch.Tensor):
-            yield what, value
-        elif isinstance(value, tuple | list):
-            for number, one in enumerate(value):
-                if isinstance(one, torch.Tensor):
-                    yield f"{what}[{number}]", one
+        parts = {what: value}
+        if isinstance(value, tuple | list):
+            parts = {f"{what}[{at}]": one for at, one in enumerate(value)}
+        for part, one in parts.items():
+            if isinstance(one, torch.Tensor):
+                yield part, one
+
+
+def _counted(said: list[str] | dict[str, int]) -> str:
+    counts = Counter(said).items()
+    return "; ".join(f"{one}, {n} times" if n > 1 else one for one, n in counts)

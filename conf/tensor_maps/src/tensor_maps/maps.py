@@ -1,4 +1,4 @@
-"""The picture that a notebook shows and a terminal prints."""
+"""Show tensors as they are now: a drawing in a notebook, a table in a terminal."""
 
 from __future__ import annotations
 
@@ -8,40 +8,44 @@ import json
 import os
 import sys
 from pathlib import Path
+from xml.sax.saxutils import escape
 
-from tensor_maps.draw import draw, draw_svg
-from tensor_maps.find import MOST_NAMES, argument_texts, name_values
+from tensor_maps.find import MOST_NAMES, argument_texts, find, name_values
+from tensor_maps.graph import draw_graph
 from tensor_maps.observe import observe
+from tensor_maps.pen import ALONE_FONT, DARK, EDGE, LIGHT, PAPER, printable, rect
 from tensor_maps.reading import short_hash
-from tensor_maps.words import describe
+from tensor_maps.scene import WIDTH, Drawing, draw_scene
+from tensor_maps.story import table_of
+
+ALONE, MARGIN = "tensor-map-alone", 4 * EDGE  # of a drawing that needs no page
 
 
 class TensorMap:
-    """A picture of what was observed, which a notebook shows and ``print`` tells.
+    """A picture of what was observed, which a notebook shows; ``print`` shows a table.
 
     It doesn't keep the tensors, so it always shows the state when it was made.
     """
 
-    def __init__(
-        self, observed: dict, width: int = 280, graph: bool | None = None
-    ) -> None:
+    def __init__(self, observed: dict, width: float = WIDTH) -> None:
         self.observed = observed
         self.width = width
-        self.graph = graph
 
     def __repr__(self) -> str:
-        return describe(self.observed)
+        return table_of(self.observed)
 
     def to_dict(self) -> dict:
         """Return what was observed, as data that JSON can hold.
 
-        ``tensor_maps.observe.observe`` documents its keys. ``format`` is 2. It changes
-        when the meaning of a key changes.
+        ``tensor_maps.observe.observe`` documents its keys. Its ``format`` changes when
+        the meaning of a key changes.
         """
         return copy.deepcopy(self.observed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, which needs nothing else to be shown.
+
+        It has a background, and follows the reader's scheme, light or dark.
 
         Parameters
         ----------
@@ -55,26 +59,35 @@ class TensorMap:
         """
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"save() writes a file .svg, not {Path(path).name!r}")
-        Path(path).write_bytes(self._repr_svg_().encode("utf-8", "replace"))
+        made = self._drawing(self.width - 2 * MARGIN)
+        dark = f"@media (prefers-color-scheme:dark){{.{ALONE}{{{DARK}}}}}"
+        style = f"<style>.{ALONE}{{{LIGHT}}}{dark}</style>"
+        size = made.width + 2 * MARGIN, made.height + 2 * MARGIN
+        paper = rect(-MARGIN, made.top - MARGIN, *size, f'fill="{PAPER}"')
+        drawn = made.svg(f'class="{ALONE}" font-family="{ALONE_FONT}" ')
+        head, _, marks = drawn.partition(">")
+        head = head.replace(made.frame(), made.frame(MARGIN))
+        text = f"{head}>{style}{paper}{marks}"
+        Path(path).write_bytes(text.encode("utf-8", "replace"))
+
+    def _drawing(self, width: float) -> Drawing:
+        draw = draw_graph if "graph" in self.observed else draw_scene
+        return draw(self.observed, width=width)
 
     def _repr_html_(self) -> str:
         # Several maps stand in one notebook: their ids have to differ.
-        prefix = "map-" + short_hash(json.dumps(self.observed).encode())
-        drawn = draw(self.observed, prefix, self.width, self.graph)
-        return (
-            '<figure class="tensor-map" style="display:flex;flex-wrap:wrap;'
-            f'gap:1rem 3rem">\n{drawn}\n</figure>'
-        )
-
-    def _repr_svg_(self) -> str:
-        return draw_svg(self.observed, self.width, self.graph)
+        name = "map-" + short_hash(json.dumps(self.observed).encode())
+        made = self._drawing(self.width)
+        caption = escape(printable(made.caption))
+        drawn = made.svg(f'id="{name}" ')
+        return f'<figure class="tensor-map"><p>{caption}</p>{drawn}</figure>'
 
 
 def tensor_map(
     *values: object,
-    width: int = 280,
+    width: int = int(WIDTH),
     max_names: int = MOST_NAMES,
-    graph: bool | None = None,
+    graph: bool = False,
     **named: object,
 ) -> TensorMap:
     """Return a picture of tensors and NumPy arrays as they are now.
@@ -90,15 +103,15 @@ def tensor_map(
         ``tensor_map(w, y)`` names them ``w`` and ``y``. Without a source, as in
         ``python -c``, they are ``tensor 1``, ``tensor 2``. A module gives its
         parameters and buffers, a dict, a list or a tuple its items, to four levels,
-        an optimizer its state. ``tensor_map(locals())`` shows every tensor with a name.
+        an optimizer its state. Without any, ``tensor_map()`` shows all tensors that
+        the caller's variables lead to.
     width
-        The width of the drawing, in pixels.
+        The most pixels that the drawing is wide. It is not wider than it needs.
     max_names
         The most tensors to show. If there are more, the first are shown, with a note.
     graph
-        Whether to draw the graph of operations. None draws it if there are more than
-        five tensors. It has at most 40 operations, nearest to the named tensors first.
-        To find the leaves that get a gradient, the call follows 2,000 operations.
+        Whether the graph of operations is drawn too: at most 40, those nearest to the
+        tensors first.
     **named
         The same as ``values``, by name. A tensor with the name of an option is given
         in a dict: ``tensor_map({"width": width})``.
@@ -106,38 +119,38 @@ def tensor_map(
     Raises
     ------
     TypeError
-        If an option isn't a number, or ``graph`` is neither a bool nor None.
+        If ``width`` or ``max_names`` isn't a whole number, or ``graph`` no bool.
     ValueError
-        If an option is less than one.
+        If ``width`` or ``max_names`` is less than one.
 
     Notes
     -----
-    If a file or a shared memory block is mapped twice, only Linux lets the map see that
-    it's the same memory. Since 2.13, PyTorch recursively frees operations that Python
-    has looked at. If you make many maps along a growing graph, with 2,000 operations
-    each, this can overflow the stack.
+    Since 2.13, PyTorch recursively frees operations that Python has looked at. If you
+    make many maps along a growing graph, of which each looks at up to 2,000 operations,
+    this can overflow the stack.
     """
-    for option, number in (("width", width), ("max_names", max_names)):
-        # A tensor may have such a name.
-        if type(number) is not int:
+    for option, given, kind in (
+        ("width", width, int), ("max_names", max_names, int), ("graph", graph, bool)
+    ):  # fmt: skip
+        if type(given) is not kind:  # a tensor may have such a name
+            wanted = "a whole number" if kind is int else "True or False"
             raise TypeError(
-                f"tensor_map() takes a whole number as {option}, not "
-                f"{type(number).__name__}; a tensor of this name is given in a dict"
+                f"tensor_map() takes {wanted} as {option}, not "
+                f"{type(given).__name__}; a tensor of this name is given in a dict"
             )
-        if number < 1:
+        if kind is int and given < 1:
             raise ValueError(
-                f"tensor_map() takes a number from 1 as {option}, not {number}"
+                f"tensor_map() takes a number from 1 as {option}, not {given}"
             )
-    if graph is not None and type(graph) is not bool:
-        raise TypeError(
-            f"tensor_map() takes True, False or None as graph, not "
-            f"{type(graph).__name__}; a tensor of this name is given in a dict"
-        )
-    texts = argument_texts(sys._getframe(1), len(values))
-    found, notes = name_values(texts, values, named)
+    frame = sys._getframe(1)
+    if values or named:
+        texts = argument_texts(frame, len(values))
+        found, notes = name_values(texts, values, named)
+    else:
+        found, notes = find(dict(frame.f_locals)).values, []
     shown = dict(itertools.islice(found.items(), max_names))
     if len(shown) < len(found):
         notes.append(f"{len(shown)} of {len(found)} names are shown")
-    observed = observe(shown)
+    observed = observe(shown, graph=graph)
     observed["notes"] += notes
-    return TensorMap(observed, width, graph)
+    return TensorMap(observed, width)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
-import mmap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +16,7 @@ from tensor_maps.reading import (
     address_range,
     is_array,
     is_lazy,
+    is_meta,
     number_text,
     shape_of,
     storage_address,
@@ -29,8 +27,11 @@ from tensor_maps.reading import (
 MOST_CELLS = 12
 MOST_RUNS = 24
 MOST_LISTED_ELEMENTS = 256
-_PAGE = mmap.PAGESIZE
-_MAPPINGS = Path("/proc/self/maps")
+# Why there is no memory: that is then no question, and not unknown.
+EMPTY, NO_DATA = "empty, no memory", "it has no data"
+# What the tensors inside a sparse or a nested tensor are got by.
+_PARTS = ("_values", "_indices", "values", "crow_indices", "col_indices",
+          "ccol_indices", "row_indices")  # fmt: skip
 
 
 @dataclass
@@ -38,14 +39,10 @@ class Memory:
     """Where the elements of one tensor or array are.
 
     ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
-    of element zero, ``strides`` are in bytes. ``place`` says what addresses count in:
-    "" for the memory of the process; a storage without an address and one that is
-    copied at the first write are places of their own; a file that is mapped is one
-    place, however often it is mapped. ``mapping`` is the address of the mapping.
+    of element zero, ``strides`` are in bytes.
     """
 
     device: str
-    place: str
     start: int
     stop: int
     first: int
@@ -53,9 +50,6 @@ class Memory:
     shape: list[int]
     strides: list[int]
     cells: Callable[[], list[str]]
-    addressed: bool = True
-    mappable: bool = False
-    mapping: int = 0
 
     @property
     def reach(self) -> tuple[int, int]:
@@ -70,11 +64,12 @@ def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     memories, nowhere = placed(objects)
     for number, why in nowhere.items():
         tensors[number]["memory"] = why
-    for number, memory in memories.items():
-        if not memory.addressed:
-            tensors[number]["memory"] = "no memory address"
-        elif memory.place and not memory.mapping:
-            tensors[number]["memory"] = "copied when it is first written to"
+        for part in _wrapped(objects[number]):
+            inner = tried(partial(_tensor_memory, part))
+            for other, memory in memories.items():
+                if isinstance(inner, Memory) and len(lanes({0: inner, 1: memory})) == 1:
+                    names = tensors[number]["names"]
+                    tensors[other]["memory"] = f"a part of {names[0]}"
     storages = []
     for members in lanes(memories):
         for number in members:
@@ -91,38 +86,53 @@ def placed(objects: Iterable[Any]) -> tuple[dict[int, Memory], dict[int, str]]:
         look = _array_memory if is_array(value) else _tensor_memory
         found = tried(partial(look, value), "no memory that can be read")
         (nowhere if isinstance(found, str) else memories)[number] = found
-    _place_mapped(list(memories.values()))
     return memories, nowhere
 
 
 def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
+    if tried(lambda: is_meta(tensor), False):
+        return NO_DATA
     storage = tried(tensor.untyped_storage)
     shape, strides = shape_of(tensor), strides_of(tensor)
     if storage is None or shape is None or strides is None:
-        return _why_nowhere(tensor)
-    size = tried(storage.nbytes, 0)
+        return _why_no_storage(tensor)
+    size, address = int(storage.nbytes()), storage_address(tensor)
     if size == 0:
-        return "empty, no memory"
-    address, item_size, lazy = storage_address(tensor), tensor.element_size(), ""
-    if not address or is_lazy(tensor):
-        lazy = f"storage {storage._cdata}"
+        return EMPTY
+    if not address:
+        return "it wraps other tensors" if _wrapped(tensor) else "no memory address"
+    if is_lazy(tensor):
+        return "it is copied when it is first written to"
+    item_size = tensor.element_size()
     return Memory(
         device=str(tensor.device),
-        place=lazy,
         start=address,
-        stop=address + int(size),
+        stop=address + size,
         first=address + int(tensor.storage_offset()) * item_size,
         item_size=item_size,
         shape=shape,
         strides=[stride * item_size for stride in strides],
-        cells=partial(_tensor_cells, tensor, int(size) // item_size),
-        addressed=address != 0,
-        mappable=not lazy and tried(storage.is_shared, False),
+        cells=partial(_tensor_cells, tensor, size // item_size),
     )
 
 
-def _why_nowhere(tensor: torch.Tensor) -> str:
-    """Say why a tensor has no storage of its own."""
+def _wrapped(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Return the tensors inside a tensor that has no memory of its own."""
+    found = [tensor]
+    for one in found:  # which grows on the way
+        parts = list(tried(lambda t=one: vars(t), {}).values())
+        if type(one) is torch.Tensor and (one.is_nested or one.layout != torch.strided):
+            parts += [tried(lambda t=one, n=name: getattr(t, n)()) for name in _PARTS]
+        found += [
+            part
+            for part in parts
+            if issubclass(type(part), torch.Tensor)
+            and not any(part is other for other in found)
+        ]
+    return found[1:]
+
+
+def _why_no_storage(tensor: torch.Tensor) -> str:
     wrapped = torch._C._functorch
     for inside, is_wrapper in (
         ("vmap", wrapped.is_batchedtensor),
@@ -133,7 +143,7 @@ def _why_nowhere(tensor: torch.Tensor) -> str:
             return f"no storage: it stands for a tensor inside {inside}"
     layout = str(tensor.layout).removeprefix("torch.")
     if tensor.is_nested:
-        return f"a nested tensor (layout {layout}): its parts are not looked at"
+        return f"a nested tensor (layout {layout})"
     return f"no storage (layout {layout}, {type(tensor).__name__})"
 
 
@@ -150,17 +160,16 @@ def _array_memory(array: Any) -> Memory | str:
     while is_array(owner.base):
         owner = owner.base
     base, (low, high) = owner.base, array_reach(array)
-    whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
+    whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else None
     if isinstance(whole, Memory):
         start, stop, cells = whole.start, whole.stop, whole.cells
     elif owner.nbytes == 0:
-        return "empty, no memory"
+        return EMPTY
     else:
         start, stop = array_reach(owner)
         cells = partial(_array_cells, owner)
     return Memory(
         device="cpu",
-        place="",
         start=min(start, low),
         stop=max(stop, high),
         first=array_address(array),
@@ -168,8 +177,6 @@ def _array_memory(array: Any) -> Memory | str:
         shape=list(array.shape),
         strides=list(array.strides),
         cells=cells,
-        # A mapped file, or a shared memory, is under a `mmap` or a `memoryview`.
-        mappable=base is not None and not isinstance(base, torch.Tensor),
     )
 
 
@@ -190,63 +197,23 @@ def array_reach(array: Any) -> tuple[int, int]:
     return address_range(first, array.shape, array.strides, array.itemsize)
 
 
-def _place_mapped(memories: list[Memory]) -> None:
-    """Give mapped memories the place and the addresses of what they are mapped from.
-
-    Only Linux tells that. The question takes half a millisecond, so it is asked only
-    if one of the memories can be a mapping: what is under a ``mmap``, a tensor that is
-    shared between processes, and what begins at a page.
-    """
-    here = [one for one in memories if one.device == "cpu" and not one.place]
-    if not any(one.mappable or one.start % _PAGE == 0 for one in here):
-        return
-    mappings = tried(_shared_mappings, [])
-    begins = [begin for begin, *_ in mappings]
-    for memory in here:
-        at = bisect.bisect_right(begins, memory.start) - 1
-        if at < 0 or memory.start >= mappings[at][1]:
-            continue
-        begin, _, offset, file = mappings[at]
-        shift = offset - begin
-        memory.place, memory.mapping = file, begin
-        memory.start += shift
-        memory.stop += shift
-        memory.first += shift
-
-
-def _shared_mappings() -> list[tuple[int, int, int, str]]:
-    """Return begin, end, offset and file of each mapping that writes go through."""
-    found = []
-    with _MAPPINGS.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            reach, rights, offset, device, inode = line.split(maxsplit=5)[:5]
-            if rights.endswith("s"):
-                begin, end = (int(number, 16) for number in reach.split("-"))
-                found.append((begin, end, int(offset, 16), f"file {device} {inode}"))
-    return sorted(found)
-
-
 def lanes(memories: dict[int, Memory]) -> list[list[int]]:
     """Group what lies on the same storage, in the order of first appearance.
 
     Storages whose addresses overlap are one: ``torch.from_numpy(a[1:])`` makes a
     new storage object on the memory of ``a``.
     """
-    ordered = sorted(
-        memories,
-        key=lambda n: (memories[n].device, memories[n].place, memories[n].start),
-    )
-    lanes: list[list[int]] = []
-    place, stop = None, 0
-    for number in ordered:
-        memory = memories[number]
-        if place == (memory.device, memory.place) and memory.start < stop:
-            lanes[-1].append(number)
+    found: list[list[int]] = []
+    device, stop = None, 0
+    ordered = sorted(memories.items(), key=lambda one: (one[1].device, one[1].start))
+    for number, memory in ordered:
+        if device == memory.device and memory.start < stop:
+            found[-1].append(number)
             stop = max(stop, memory.stop)
         else:
-            lanes.append([number])
-            place, stop = (memory.device, memory.place), memory.stop
-    return sorted(sorted(lane) for lane in lanes)
+            found.append([number])
+            device, stop = memory.device, memory.stop
+    return sorted(sorted(lane) for lane in found)
 
 
 def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
@@ -257,8 +224,8 @@ def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
         "bytes": size,
         "device": members[reader].device,
         "dtype": tensors[reader]["dtype"],
-        "addressed": members[reader].addressed,
-        "mapped": len({memory.mapping for memory in members.values()}),
+        "addressed": True,
+        "mapped": 1,
         "cells": cells,
         "windows": [
             _window(number, memory, start, size) for number, memory in members.items()
@@ -270,8 +237,7 @@ def _cells(members: dict[int, Memory], size: int) -> tuple[int, list[str] | None
     """Return who reads the whole storage, and its values if it is small."""
     for number, memory in members.items():
         count = size // memory.item_size
-        sees_all = memory.addressed and memory.stop - memory.start == size
-        if sees_all and count <= MOST_CELLS:
+        if memory.stop - memory.start == size and count <= MOST_CELLS:
             cells = tried(memory.cells)
             if cells and len(cells) == count:
                 return number, cells

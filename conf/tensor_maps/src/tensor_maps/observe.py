@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import torch
 
+from tensor_maps.bridge import see_graph as see_bridge
 from tensor_maps.graph import see_graph
 from tensor_maps.memory import see_storages
 from tensor_maps.reading import is_drawn, see_array, see_tensor, unseen
@@ -21,8 +22,9 @@ MOST_COMPARED_BYTES = 2**20
 
 def observe(
     named: dict[str, object],
-    limit: int = MOST_NODES,
+    graph: bool = False,
     compared: int = MOST_COMPARED_BYTES,
+    limit: int = MOST_NODES,
 ) -> dict:
     """Look at tensors and NumPy arrays, and return what there is to draw.
 
@@ -33,6 +35,9 @@ def observe(
     ----------
     named
         Tensors and arrays by name. Anything else becomes a note.
+    graph
+        Whether the operations are looked at too: ``graph``, see
+        :func:`tensor_maps.graph.see_graph`.
     limit
         How many operations of the graph are kept, breadth-first from the named tensors.
         The nodes of named tensors are always kept; of leaves without a name, at most
@@ -98,8 +103,9 @@ def observe(
         # The storages first: the walk adds leaves that nobody named.
         storages = see_storages(objects, tensors)
         see_ways(objects, tensors)
-        graph = see_graph(objects, tensors, limit, compared)
-    both = {**graph, "storages": storages, "notes": notes}
+        seen_graph = {"graph": see_graph(objects)} if graph else {}
+        bridge = see_bridge(objects, tensors, limit, compared)
+    both = {**bridge, "storages": storages, "notes": notes, **seen_graph}
     return {"format": FORMAT, "tensors": tensors, **both}
 
 

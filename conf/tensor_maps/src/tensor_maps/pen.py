@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import accumulate
 from xml.sax.saxutils import escape, quoteattr
 
 # Sizes in pixels. A drawing is not scaled down, so that its letters stay as high as
@@ -73,6 +74,19 @@ def rect(x: float, y: float, width: float, height: float, look: str = "") -> str
     place = f'x="{rounded(x)}" y="{rounded(y)}"'
     size = f'width="{rounded(width)}" height="{rounded(height)}"'
     return f"<rect {' '.join(filter(None, (place, size, look)))}/>"
+
+
+def line_mark(d: str, colour: str, wide: float, dash: str = "", name: str = "") -> str:
+    """Return a line along the data of a path; ``name`` is its class."""
+    name = f'class="{name}" ' if name else ""
+    dash = f' stroke-dasharray="{dash}"' if dash else ""
+    look = f'fill="none" stroke="{colour}" stroke-width="{wide:g}"{dash}'
+    return f'<path {name}d="{d}" {look}/>'
+
+
+def placed(template: str, *numbers: float) -> str:
+    """Return the data of a path, with lengths in the places of its ``{}``."""
+    return template.format(*map(rounded, numbers))
 
 
 def text_mark(
@@ -173,3 +187,23 @@ def printable(text: str) -> str:
 def rounded(value: float) -> str:
     """Return a length for SVG, to a tenth of a pixel."""
     return f"{round(value, 1) + 0.0:g}"
+
+
+def spread(
+    wanted: list[float], widths: list[float], gap: float, room: float
+) -> list[float]:
+    """Return centres near to ``wanted``, apart by widths and gap, within the room.
+
+    Without the widths of those to the left, centres only have to ascend. Those that
+    would not are pushed to the right, and to the left, and set half-way.
+    """
+    starts = [0.0, *accumulate(width + gap for width in widths)]
+    half = [start + width / 2 for start, width in zip(starts, widths, strict=False)]
+    slack = max(0.0, room - (starts[-1] - gap))
+    free = [want - at for want, at in zip(wanted, half, strict=True)]
+    right = accumulate(free, max)
+    left = [*accumulate(reversed(free), min)][::-1]
+    return [
+        at + min(max((one + other) / 2, 0.0), slack)
+        for at, one, other in zip(half, right, left, strict=True)
+    ]

@@ -147,7 +147,7 @@ def readable(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return the tensor's data outside of autograd, if there is memory behind it."""
 
     def inside() -> bool:
-        if _is_meta(tensor):
+        if is_meta(tensor):
             return False
         if tensor.numel() == 0:
             return True
@@ -161,17 +161,19 @@ def readable(tensor: torch.Tensor) -> torch.Tensor | None:
     return tried(tensor.detach) if tried(inside, False) else None
 
 
-def _is_meta(tensor: torch.Tensor) -> bool:
+def is_meta(tensor: torch.Tensor) -> bool:
+    """Whether it has a shape and no data, as a fake tensor too."""
     return tensor.is_meta or tensor.untyped_storage().device.type == "meta"
 
 
 def storage_address(tensor: torch.Tensor) -> int:
-    """Return the address of the storage, or 0; to ask a fake tensor for it warns."""
-    if _is_meta(tensor):
-        return 0
-    if is_lazy(tensor):  # to ask the storage would make the copy
-        return tried(lambda: torch._C._data_address(tensor), 0)
-    return tried(tensor.untyped_storage().data_ptr, 0)
+    """Return the address of the storage, or 0; a lazy copy stays lazy."""
+
+    def address() -> int:
+        tensor.untyped_storage()  # which a sparse tensor refuses
+        return torch._C._data_address(tensor)
+
+    return tried(address, 0)
 
 
 def is_lazy(tensor: torch.Tensor) -> bool:

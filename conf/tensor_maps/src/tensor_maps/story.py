@@ -1,46 +1,49 @@
-"""What a scene tells of an observation: memories, names on them, ways of gradients."""
+"""Say what a drawing tells: memories, the names on them, ways of gradients and copies.
+
+A ``Story`` is what is drawn; its caption, its words for who cannot see it and the table
+that ``print`` shows are made here too.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tensor_maps.pen import COLOURS, FAINT, TROUBLE
-from tensor_maps.words import as_tuple, facts_of, size_of
+from tensor_maps.words import as_tuple, count_of, listing, size_of
 
-COPIES = {"CloneBackward0", "ToCopyBackward0", "CopyBackwards"}
-# Between a copy and what it was made from these change how it is read, not its memory.
-VIEWS = {
-    "AliasBackward0", "AsStridedBackward0", "ExpandBackward0", "PermuteBackward0",
-    "SelectBackward0", "SliceBackward0", "SqueezeBackward0", "SqueezeBackward1",
-    "TBackward0", "TransposeBackward0", "UnsqueezeBackward0", "ViewBackward0",
-}  # fmt: skip
 MOST_IN_GRID, MOST_ROWS = 12, 4
-NUMBERS = ("no", "one", "two", "three", "four", "five")
-
-
+MOST_LEAVES = 2  # are named in a table
+MOST_LISTED = 6  # with fewer names, a caption lists all
+DTYPE = "float32"  # is not said, if no other is seen more often
 KINDS = {"tensor", "array"}  # of other things only the kind is said, as "a number"
 
 
 @dataclass(eq=False)
 class Tag:
-    """A name on a memory, or on none.
+    """The names of an object on a memory, or on none.
 
     ``parts`` are the stretches of the memory that it holds, from 0 to 1; there are
-    none for a name that holds all of it. ``raises`` is the class of an error. ``sign``
-    is "leaf" for a leaf that requires grad, and "frozen" for a parameter that does
-    not. ``is_new`` says that a ring is drawn around it. ``grid`` has, row by row, the
-    cells that it reads, if their order is not that of the memory.
+    none for what holds all of it. ``raises`` is the class of an error. ``sign`` is
+    "leaf" for a leaf that requires grad, and "frozen" for a parameter that does not.
+    ``is_new`` says that a ring is drawn around it. ``grid`` has, row by row, the cells
+    that it reads, if their order is not that of the memory.
     """
 
-    name: str
+    names: list[str]
     tensor: int | None = None
-    parts: list[tuple[float, float]] = field(default_factory=list)
     raises: str = ""
     sign: str = ""
     is_new: bool = False
+    parts: list[tuple[float, float]] = field(default_factory=list)
     grid: list[list[int]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """All names."""
+        return ", ".join(self.names)
 
 
 @dataclass(eq=False)
@@ -112,61 +115,62 @@ def story_of(
     copies: Iterable[tuple[str, str]] = (),
     ringed: Iterable[str] = (),
 ) -> Story:
-    """Return what there is to draw; the parameters are those of ``scene``."""
+    """Return what there is to draw; the parameters are those of ``draw_scene``."""
     raises, ringed = dict(raises or {}), set(ringed)
     wanted = None if names is None else set(names)
     tags: dict[int, Tag] = {}
     for number, seen in enumerate(observed["tensors"]):
         if seen["names"] and (wanted is None or wanted & set(seen["names"])):
             error = next((raises.pop(n) for n in seen["names"] if n in raises), "")
-            tags[number] = Tag(", ".join(seen["names"]), number, raises=error)
-            tags[number].sign = sign_of(seen)
-            tags[number].is_new = not ringed.isdisjoint(seen["names"])
+            is_new = not ringed.isdisjoint(seen["names"])
+            tags[number] = Tag(seen["names"], number, error, _sign_of(seen), is_new)
     memories = _memories(observed, tags)
+    on = {tag: memory for memory in memories for tag in memory.tags}
     told = [
-        pair
-        for pair in _copies(observed, tags)
-        if _memory_of(memories, pair[0]) is not _memory_of(memories, pair[1])
+        (tags[source], tag)
+        for number, tag in tags.items()
+        for source in _behind(observed, tags, number, "made_of")
+        if on[tags[source]] is not on[tag]
     ]
-    by_name = {n: tag for tag in tags.values() for n in tag.name.split(", ")}
+    by_name = {name: tag for tag in tags.values() for name in tag.names}
     told += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= set(by_name)]
     told = list(dict.fromkeys(told))
     flows = _flows(observed, tags)
     stops = _stops(observed, memories, told, flows)
     for name, error in raises.items():  # what never came to be
-        ghost = Tag(name, raises=error)
-        memories.append(Memory(None, TROUBLE, tags=[ghost]))
-    return Story(_in_order(memories, told), flows, stops, told)
+        memories.append(Memory(None, TROUBLE, tags=[Tag([name], raises=error)]))
+    on |= {tag: memory for memory in memories for tag in memory.tags}
+    return Story(_in_order(memories, told, on), flows, stops, told)
 
 
 def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
     memories, colours = [], colours_of(observed, tags)
-    for number, storage in enumerate(observed["storages"]):
+    usual = Counter(observed["tensors"][number]["dtype"] for number in tags)
+    usual_dtype = max(usual, key=lambda one: (usual[one], one == DTYPE), default="")
+    for place, (number, colour) in enumerate(colours.items(), 1):
+        storage = observed["storages"][number]
         windows = [one for one in storage["windows"] if one["tensor"] in tags]
-        if not windows:
-            continue
-        colour = colours[number]
         made = Memory(number, colour, storage["device"])
         made.cells = list(storage["cells"] or [size_of(storage["bytes"])])
         made.dashed = not storage["addressed"]
         made.changed = set(storage.get("changed_cells", ()))
         if storage.get("changed") and not storage["cells"]:
             made.changed = {0}
+        facts = {}
         for window in windows:
-            tag = tags[window["tensor"]]
+            tag, seen = tags[window["tensor"]], observed["tensors"][window["tensor"]]
             if not window["covers_all"]:
-                tag.parts = [
-                    (start / storage["bytes"], stop / storage["bytes"])
-                    for start, stop in window["runs"]
-                ]
+                whole = storage["bytes"]
+                tag.parts = [(a / whole, b / whole) for a, b in window["runs"]]
             # z.real steps through parts of the cells of a complex z.
-            if observed["tensors"][window["tensor"]]["dtype"] == storage["dtype"]:
+            if seen["dtype"] == storage["dtype"]:
                 tag.grid = _grid(storage, window)
+            facts[tag.name] = _facts(seen, storage, window, usual_dtype)
             made.tags.append(tag)
         made.columns = _columns(storage, windows)
-        made.lines = _lines(observed, storage, windows, tags)
-        if colour == FAINT and list(colours).index(number) >= len(COLOURS):
-            made.lines.insert(0, f"memory {list(colours).index(number) + 1}")
+        made.lines = _lines(storage, facts, observed["tensors"][windows[0]["tensor"]])
+        if colour == FAINT and place > len(COLOURS):
+            made.lines.insert(0, f"memory {place}")
         memories.append(made)
     for number, tag in tags.items():
         seen = observed["tensors"][number]
@@ -177,31 +181,35 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
     return memories
 
 
-def colours_of(observed: dict, tensors: Iterable[int]) -> dict[int, str]:
+def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
     """Return the colour of each memory that some tensors are on, by its number.
 
     One that was given a ``colour`` has it; the others take what these leave.
     """
+    kinds: dict[int, str] = {}  # of the first tensor on it
+    for number, storage in enumerate(observed["storages"]):
+        on_it = [
+            one["tensor"] for one in storage["windows"] if one["tensor"] in tensors
+        ]
+        if on_it:
+            kinds[number] = observed["tensors"][on_it[0]]["kind"]
     found: dict[int, str] = {}
     given: dict[int, int] = {}
-    for number, storage in enumerate(observed["storages"]):
-        if "colour" in storage:
-            given.setdefault(storage["colour"], number)
+    for number in [*kinds, *range(len(observed["storages"]))]:
+        given.setdefault(observed["storages"][number].get("colour", -1), number)
     left = [colour for at, colour in enumerate(COLOURS) if at not in given]
-    for number, storage in enumerate(observed["storages"]):
-        on_it = [window["tensor"] for window in storage["windows"]]
-        on_it = [tensor for tensor in on_it if tensor in tensors]
-        if on_it and given.get(storage.get("colour")) == number:
-            found[number] = COLOURS[storage["colour"]]
-        elif on_it:
-            kind = observed["tensors"][on_it[0]]["kind"]
+    for number, kind in kinds.items():
+        storage = observed["storages"][number]
+        colour = storage.get("colour", -1)
+        if colour >= 0 and given[colour] == number:
+            found[number] = COLOURS[colour]
+        else:
             has_colour = left and (storage["addressed"] or kind in KINDS)
             found[number] = left.pop(0) if has_colour else FAINT
     return found
 
 
-def sign_of(seen: dict) -> str:
-    """Return what the tag of a tensor says of it: "leaf", "frozen" or nothing."""
+def _sign_of(seen: dict) -> str:
     if seen["requires_grad"] and seen["is_leaf"]:
         return "leaf"
     return "frozen" if seen.get("parameter") and not seen["requires_grad"] else ""
@@ -246,50 +254,42 @@ def _dense(shape: list[int]) -> list[int]:
     return [math.prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
-def _lines(
-    observed: dict, storage: dict, windows: list[dict], tags: dict[int, Tag]
-) -> list[str]:
-    """Return what is said under a memory: what a reader would not take for granted."""
-    facts = {
-        tags[window["tensor"]].name: _facts(observed, storage, window)
-        for window in windows
-    }
+# Facts --------------------------------------------------------------------------------
+
+
+def _lines(storage: dict, facts: dict[str, list[str]], first: dict) -> list[str]:
+    """Return what is said under a memory, first what is true of all names on it."""
     common = [
         fact
         for fact in next(iter(facts.values()))
         if all(fact in others for others in facts.values())
     ]
-    is_told = storage["addressed"] or not KINDS.intersection(
-        observed["tensors"][window["tensor"]]["kind"] for window in windows
-    )
-    said = [] if is_told else ["no memory address"]
-    lines = [", ".join([*common, *said])]
+    is_told = storage["addressed"] or first["kind"] not in KINDS
+    lines = [", ".join([*common, *([] if is_told else ["no memory address"])])]
     for name, own in facts.items():
-        if rest := [fact for fact in own if fact not in common]:
-            lines.append(f"{name}: {', '.join(rest)}")
+        rest = ", ".join(fact for fact in own if fact not in common)
+        lines += [f"{name}: {rest}"] if rest else []
     return [line for line in lines if line]
 
 
-def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
-    seen, shape = observed["tensors"][window["tensor"]], window["shape"]
+def _facts(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[str]:
+    """Say under a row what a reader would not take for granted."""
     if seen["kind"] not in KINDS:
         return [seen["kind"]]
-    facts = facts_of(observed, storage, window)
-    is_shape = [fact.startswith("shape ") for fact in facts]
     said = ["array"] if seen["kind"] == "array" and seen["names"] != ["array"] else []
-    if sum(length != 1 for length in shape or ()) > 1:
+    shape, strides = window["shape"] or (), window["strides"]
+    others = [other["shape"] for other in storage["windows"] if other["covers_all"]]
+    if sum(length != 1 for length in shape) > 1:
         said.append(" \N{MULTIPLICATION SIGN} ".join(map(str, shape)))
-    elif any(is_shape) and not (window["runs"] and storage["cells"]):
+    elif not (window["runs"] and storage["cells"]) and (
+        not _is_in_order(window) or any(one != window["shape"] for one in others)
+    ):
         said.append(f"shape {as_tuple(shape)}")
-    strides = window["strides"]
-    known = {"values changed", "offset 0"}
-    if strides is not None and strides == _dense(shape or ()):
+    known = {"offset 0"}
+    if strides is not None and strides == _dense(shape):
         known.add(f"stride {as_tuple(strides)}")
-    said += [
-        fact
-        for fact, skip in zip(facts, is_shape, strict=True)
-        if not skip and fact not in known
-    ]
+    facts = facts_of(seen, storage, window, usual_dtype)
+    said += [fact for fact in facts if fact not in known]
     if seen["gradient"] not in (None, "None"):
         new = ", new" if seen.get("arrived") else ", changed"
         new = new if "gradient" in seen.get("changed", ()) else ""
@@ -297,79 +297,67 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
     return said
 
 
+def facts_of(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[str]:
+    """Say of a tensor on a storage what is unusual, but for its shape."""
+    version, offset = seen["version"], window["offset"]
+    is_part = window["offset_bytes"] or not window["covers_all"]
+    if offset is None:  # in bytes, if these do not divide
+        offset = count_of(window["offset_bytes"], "byte")
+    # The values that a new parameter begins with were written into it.
+    is_usual_version = not version or (version == 1 and seen["parameter"])
+    found = [
+        ("empty", not window["runs"]),
+        (seen["dtype"], seen["dtype"] != usual_dtype),
+        (f"offset {offset}", is_part),
+        (_stride(window), not _is_in_order(window)),
+        (f"version {version}", not is_usual_version),
+        (seen["memory"], storage["addressed"] and seen["memory"]),
+    ]
+    return [fact for fact, is_unusual in found if is_unusual]
+
+
+def _is_in_order(window: dict) -> bool:
+    """Whether a tensor is all of its storage, one element after the other."""
+    dense = _dense(window["shape"])
+    steps = zip(window["shape"], window["strides"] or dense, dense, strict=True)
+    return window["covers_all"] and all(n == 1 or a == b for n, a, b in steps)
+
+
+def _stride(window: dict) -> str:
+    if window["strides"] is not None:
+        return f"stride {as_tuple(window['strides'])}"
+    numbers = window["stride_bytes"]
+    if len(numbers) == 1:
+        return f"stride {count_of(numbers[0], 'byte')}"
+    return f"strides {as_tuple(numbers)} in bytes"
+
+
 # Ways of gradients and copies ---------------------------------------------------------
 
 
-def _onward(observed: dict) -> dict[int, list[tuple[int, int]]]:
-    onward: dict[int, list[tuple[int, int]]] = {}
-    for edge in observed["edges"]:
-        onward.setdefault(edge["result"], []).append((edge["input"], edge["output"]))
-    return onward
-
-
-def _ends(observed: dict, node: int, output: int, tags: Iterable[int]) -> list[int]:
-    """Return the tensors with a tag that are this output of a node."""
-    return [
-        tensor
-        for tensor in observed["nodes"][node]["tensors"]
-        if tensor in tags
-        and (
-            observed["nodes"][node]["kind"] != "operation"
-            or observed["tensors"][tensor]["output"] == output
-        )
-    ]
+def _behind(observed: dict, tags: dict[int, Tag], start: int, key: str) -> list[int]:
+    """Return the next tags behind one, through what has none; of "made_of" the copies."""
+    found, waiting = set(), [(start, key == "flows")]
+    for at, copied in waiting:  # which grows on the way
+        for one in observed["tensors"][at].get(key, ()):
+            end, is_copy = (one, True) if key == "flows" else (one[0], one[1] or copied)
+            if end in tags:
+                found |= {end} if is_copy and end != start else set()
+            elif (end, is_copy) not in waiting:
+                waiting.append((end, is_copy))
+    return sorted(found)
 
 
 def _flows(observed: dict, tags: dict[int, Tag]) -> Pairs:
     """Return from which name to which next one a gradient flows."""
-    onward, next_of = _onward(observed), {}
-    for start in tags:
-        first = observed["tensors"][start]["node"]
-        met, waiting = {first}, [first]
-        found: dict[int, None] = {}
-        while waiting:
-            for node, output in onward.get(waiting.pop(), ()):
-                ends = _ends(observed, node, output, tags)
-                found.update(dict.fromkeys(one for one in ends if one != start))
-                if not ends and node not in met:
-                    met.add(node)
-                    waiting.append(node)
-        next_of[start] = found
-    for start in tags:  # a walk that ended early knows less than what was counted
-        reached, waiting = {start}, [start]
-        while waiting:
-            for one in next_of[waiting.pop()]:
-                if one not in reached:
-                    reached.add(one)
-                    waiting.append(one)
-        for leaf in observed["tensors"][start].get("reaches") or ():
-            if leaf in tags and leaf not in reached:
-                next_of[start][leaf] = None
-    pairs = [(tags[a], tags[b]) for a, ends in next_of.items() for b in sorted(ends)]
-    return list(dict.fromkeys(pairs))
-
-
-def _copies(observed: dict, tags: dict[int, Tag]) -> Pairs:
-    """Return each name that the graph says was copied, with that of its copy."""
-    onward, nodes, found = _onward(observed), observed["nodes"], []
-    for copy in tags:
-        first = observed["tensors"][copy]["node"]
-        waiting = [(first, False)] if first is not None else []
-        met = set(waiting)
-        while waiting:
-            here, copied = waiting.pop()
-            label = nodes[here]["label"]
-            if label not in COPIES | VIEWS:
-                continue
-            copied = copied or label in COPIES
-            for node, output in onward.get(here, ()):
-                ends = _ends(observed, node, output, tags)
-                if copied:
-                    found += [(tags[one], tags[copy]) for one in ends if one != copy]
-                if not ends and (node, copied) not in met:
-                    met.add((node, copied))
-                    waiting.append((node, copied))
-    return found
+    next_of = {start: _behind(observed, tags, start, "flows") for start in tags}
+    for start, found in next_of.items():  # a walk that ended knows less than the leaves
+        reached = [start]
+        for one in reached:  # which grows on the way
+            reached += [end for end in next_of[one] if end not in reached]
+        leaves = observed["tensors"][start].get("reaches") or ()
+        found += [one for one in leaves if one in tags and one not in reached]
+    return [(tags[a], tags[b]) for a, ends in next_of.items() for b in sorted(ends)]
 
 
 def _stops(observed: dict, memories: list[Memory], copies: Pairs, ways: Pairs) -> Pairs:
@@ -413,23 +401,130 @@ def _overlap(tag: Tag, other: Tag) -> bool:
     )
 
 
-def _memory_of(memories: list[Memory], tag: Tag) -> Memory | None:
-    return next((one for one in memories if tag in one.tags), None)
-
-
-def _in_order(memories: list[Memory], copies: Pairs) -> list[Memory]:
+def _in_order(
+    memories: list[Memory], copies: Pairs, on: dict[Tag, Memory]
+) -> list[Memory]:
     """Set what is on one device side by side, and a copy after what it was made of.
 
     Copies of copies stand in the order in which they were made, wherever they are.
     """
-    way = [_memory_of(memories, tag) for tag in dict.fromkeys(sum(copies, ()))]
+    way = [on[tag] for tag in dict.fromkeys(sum(copies, ()))]
     if len(copies) > 1 and way == memories:
         return memories
     devices = list(dict.fromkeys(memory.device for memory in memories))
     ordered = sorted(memories, key=lambda memory: devices.index(memory.device))
     for source, copy in copies:
-        first, second = _memory_of(ordered, source), _memory_of(ordered, copy)
-        if first and second and first.device == second.device:
+        first, second = on[source], on[copy]
+        if first is not second and first.device == second.device:
             ordered.remove(second)
             ordered.insert(ordered.index(first) + 1, second)
     return ordered
+
+
+# Words --------------------------------------------------------------------------------
+
+
+def caption_of(story: Story) -> str:
+    """Say in a few words what shares, what was copied, and where gradients stop."""
+    said = []
+    for memory in story.memories:
+        names = [name for tag in memory.tags for name in tag.names]
+        if len(names) > 1:
+            what = "are the same object" if len(memory.tags) == 1 else "share memory"
+            said.append(f"{listing(names)} {what}.")
+    made: dict[str, list[str]] = {}  # of each copy, what it was copied from
+    for source, copy in story.copies:
+        # One name of an object: what its others are has been said.
+        made.setdefault(copy.names[0], []).append(source.names[0])
+    for sources in dict.fromkeys(map(tuple, made.values())):
+        copies = [copy for copy, those in made.items() if tuple(those) == sources]
+        what = "are copies" if len(copies) > 1 else "is a copy"
+        if len(sources) > 1:
+            what = "hold copies" if len(copies) > 1 else "holds copies"
+        said.append(f"{listing(copies)} {what} of {listing(sources)}.")
+    names = [tag.name for one in story.memories if one.cells for tag in one.tags]
+    if not said and len(names) == 1:
+        said.append(f"{names[0]} has its own memory.")
+    elif not said and names:
+        all_names = listing(names) if len(names) < MOST_LISTED else "These tensors"
+        said.append(f"{all_names} don't share memory.")
+    tags = [tag for one in story.memories for tag in one.tags]
+    if frozen := [tag.name for tag in tags if tag.sign == "frozen"]:
+        said.append(f"{listing(frozen)} {'are' if frozen[1:] else 'is'} frozen.")
+    if stops := [tag.name for tag, _ in story.stops]:
+        said.append(f"No gradient flows back through {listing(stops)}.")
+    if len(story.devices) == 1 and story.devices != ["cpu"]:
+        said.append(f"The memory is on {story.devices[0]}.")
+    return " ".join(said)
+
+
+def words_of(story: Story) -> str:
+    """Say all that is drawn, for who cannot see it."""
+    said = [caption_of(story)]
+    for memory in story.memories:
+        names = listing([tag.name for tag in memory.tags])
+        lines = [" ".join(memory.cells), *memory.lines]
+        said.append(f"{names}: {'; '.join(filter(None, lines))}.")
+    ends: dict[Tag, list[str]] = {}
+    for tag, end in story.flows:
+        ends.setdefault(tag, []).append(end.name)
+    for tag, names in ends.items():
+        said.append(f"A gradient flows from {tag.name} back to {listing(names)}.")
+    for tag in [tag for memory in story.memories for tag in memory.tags if tag.raises]:
+        said.append(f"{tag.name} raises {tag.raises}.")
+    return " ".join(filter(None, said))
+
+
+def table_of(observed: dict) -> str:
+    """Return aligned lines, one a tensor: name, values, gradient, memory; then notes."""
+    tensors, rows = observed["tensors"], []
+    at = {
+        window["tensor"]: (number, storage, window)
+        for number, storage in enumerate(observed["storages"], 1)
+        for window in storage["windows"]
+    }
+    told: set[int] = set()
+    for place, seen in enumerate(tensors):
+        if not seen["names"]:
+            continue
+        memory = seen["memory"]
+        if place in at:
+            number, storage, window = at[place]
+            memory = f"memory {number}"
+            if number not in told:
+                size, device = size_of(storage["bytes"]), storage["device"]
+                memory += f": {size}, {storage['dtype']}, {device}"
+                memory += "" if storage["addressed"] else ", no memory address"
+            told.add(number)
+            facts = facts_of(seen, storage, window, storage["dtype"])
+            memory += f"; {', '.join(facts)}" if facts else ""
+        values = seen["values"] or f"shape {as_tuple(seen['shape'])}"
+        rows.append(
+            (", ".join(seen["names"]), values, _gradient(tensors, seen), memory)
+        )
+    wide = [max(map(len, column)) for column in [*zip(*rows, strict=True)][:3]] + [0]
+    lines = [
+        "  ".join(text.ljust(n) for text, n in zip(row, wide, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join([*lines, *observed["notes"]]) or "Nothing to draw."
+
+
+def _gradient(tensors: list[dict], seen: dict) -> str:
+    """Say what autograd knows of a tensor, and to which leaves a gradient flows."""
+    if seen["kind"] == "array":
+        return "array"
+    gradient = seen["gradient"] if seen["gradient"] not in (None, "None") else ""
+    if not seen["operation"]:
+        what = "leaf" if seen["requires_grad"] else "frozen"
+        if not (seen["requires_grad"] or seen["parameter"]):
+            what = "inference" if seen["inference"] else "no grad"
+        return what + (f", grad {gradient}" if gradient else "")
+    named = [one for at in seen["reaches"] for one in tensors[at]["names"][:1]]
+    others = len(seen["reaches"]) - len(named) + seen["reaches_unnamed"]
+    if len(named) > MOST_LEAVES:
+        others, named = others + len(named) - MOST_LEAVES, named[:MOST_LEAVES]
+    if others or seen["reaches_more"]:
+        named.append(f"{others or ''} more".strip() if named else f"{others} leaves")
+    kept = f", grad {gradient}" if seen["retains_grad"] and gradient else ""
+    return f"{seen['operation']} -> {listing(named) or 'no leaf'}{kept}"

@@ -1,4 +1,4 @@
-"""Assertions on shared memory and on gradients, for tests.
+"""Assert in tests what shares memory, and which tensors a gradient reaches.
 
 For example::
 
@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 import torch
 
-from tensor_maps.relations import flows_in, sharing_in, why_not_reached
-from tensor_maps.words import count_of
+from tensor_maps.find import argument_texts
+from tensor_maps.relations import Sharing, flows_to, sharing_in, tensors_in
+from tensor_maps.words import count_of, listing
 
-# Of many, as many are told.
-MOST_TOLD = 5
+# Of many names, and of the characters of the loss's source, as many are told.
+MOST_TOLD, MOST_TEXT = 5, 40
 
 
 def assert_no_sharing(*values: object) -> None:
@@ -40,7 +41,7 @@ def assert_no_sharing(*values: object) -> None:
     ------
     AssertionError
         If two share memory (the message says how), or if it isn't known because one
-        is sparse or nested.
+        is sparse or nested, or wraps other tensors.
     TypeError
         If fewer than two are given, or one contains no tensor.
     """
@@ -62,14 +63,15 @@ def assert_sharing(*values: object) -> None:
             raise AssertionError(one.why)
 
 
-def _compared(frame: FrameType, caller: str, values: tuple) -> Iterable[Any]:
+def _compared(frame: FrameType, caller: str, values: tuple) -> Iterator[Sharing]:
+    __tracebackhide__ = True
     if len(values) < 2:
         raise TypeError(
             f"{caller}() takes at least two tensors, arrays, modules or containers, "
             f"not {len(values)}"
         )
-    for one, other in itertools.combinations(range(len(values)), 2):
-        yield sharing_in(frame, caller, values, (one, other))
+    for pair in itertools.combinations(range(len(values)), 2):
+        yield sharing_in(frame, caller, values, pair)
 
 
 def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
@@ -93,15 +95,23 @@ def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
         As :func:`tensor_maps.flows`.
     """
     __tracebackhide__ = True
-    caller = "assert_gradient_reaches"
-    flow, tensors = _flow(sys._getframe(1), caller, loss, values)
-    cut = [
-        why_not_reached(loss, name, flow, tensors)
-        for name, reached in flow.items()
-        if not reached
-    ]
+    frame, caller = sys._getframe(1), "assert_gradient_reaches"
+    name, tensors, flow = _flow(frame, caller, loss, values)
+    cut: dict[str, list[str]] = {}
+    reached = listing(_few([n for n, is_reached in flow.items() if is_reached], 3))
+    for missed in (n for n, is_reached in flow.items() if not is_reached):
+        why = "requires_grad is False"
+        if tensors[missed].requires_grad:
+            only = (
+                f"reaches {reached} only" if reached else "reaches none of the tensors"
+            )
+            why = f"no path, the graph of {name} {only}"
+            if not loss.requires_grad:
+                why = f"{name} has no graph (its requires_grad is False)"
+        cut.setdefault(why, []).append(missed)
     if cut:
-        raise AssertionError("no gradient reaches " + _few(cut))
+        said = [f"{listing(_few(names))}: {why}" for why, names in cut.items()]
+        raise AssertionError("no gradient reaches " + "; ".join(said))
 
 
 def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
@@ -110,23 +120,26 @@ def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     The parameters and errors are those of :func:`assert_gradient_reaches`.
     """
     __tracebackhide__ = True
-    caller = "assert_no_gradient_reaches"
-    flow, _ = _flow(sys._getframe(1), caller, loss, values)
-    reached = [name for name, is_reached in flow.items() if is_reached]
+    frame, caller = sys._getframe(1), "assert_no_gradient_reaches"
+    name, _, flow = _flow(frame, caller, loss, values)
+    reached = [n for n, is_reached in flow.items() if is_reached]
     if reached:
-        raise AssertionError("a gradient reaches " + _few(reached))
+        raise AssertionError(f"a gradient of {name} reaches {listing(_few(reached))}")
 
 
 def _flow(
     frame: FrameType, caller: str, loss: torch.Tensor, values: tuple
-) -> tuple[dict[str, bool], dict[str, Any]]:
-    flow, tensors = flows_in(frame, caller, loss, values, {}, buffers=False)
-    if not flow:
+) -> tuple[str, dict[str, Any], dict[str, bool]]:
+    """Return the name of the loss, the tensors by name, and which it reaches."""
+    __tracebackhide__ = True
+    name, *texts = argument_texts(frame, 1 + len(values))
+    tensors = tensors_in(texts, values, {}, buffers=False)
+    if isinstance(loss, torch.Tensor) and not tensors:
         raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
-    return flow, tensors
+    short = name if name and len(name) <= MOST_TEXT else "loss"
+    return short, tensors, flows_to(caller, loss, tensors)
 
 
-def _few(said: list[str]) -> str:
-    rest = len(said) - MOST_TOLD
-    more = [f"and {count_of(rest, 'more tensor')}"] if rest > 0 else []
-    return "; ".join([*said[:MOST_TOLD], *more])
+def _few(names: list[str], most: int = MOST_TOLD) -> list[str]:
+    more = len(names) - most
+    return names[:most] + [count_of(more, "more tensor")] * (more > 0)

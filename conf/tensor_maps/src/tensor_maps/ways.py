@@ -57,8 +57,8 @@ def see_ways(objects: list, tensors: list[dict]) -> None:
 
     ``operation`` is what it comes from, ``flows`` the next tensors that a gradient
     flows back to, ``made_of`` of what it is a view or, if true, a copy, ``reaches`` the
-    named leaves, ``reaches_unnamed`` how many more there are, ``reaches_more`` whether it
-    ended before it knew.
+    named leaves, ``reaches_unnamed`` how many more there are, ``reaches_more`` whether
+    it ended before it knew.
     """
     named: dict[tuple[int, int], int] = {}
     starts: dict[int, Any] = {}

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tensor_maps.compare import changed, only
-from tensor_maps.draw import scene
+from tensor_maps.compare import changed
 from tensor_maps.pen import printable
+from tensor_maps.scene import draw_scene
 from tensor_maps.steps.events import entries_of, event_of, news_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import names_in, paths_in, root_of
@@ -112,7 +112,9 @@ def picture_of(
     raises = concerned[:1] if kind == "raises" else []
     raises = dict.fromkeys(raises, step.raised.partition(":")[0])
     copies = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
-    shown = only(marked_of(step), names)
+    marked = marked_of(step)
+    parts = {part: [{**one} for one in marked[part]] for part in ("tensors", "storages")}
+    shown = marked | parts
     if about is not None:
         for seen in shown["tensors"]:
             seen["names"] = [name for name in seen["names"] if name in names]
@@ -176,13 +178,12 @@ def _drawn_once(asked: str) -> tuple[float, str, str]:
     """Draw a scene: many steps have the same."""
     steady, observed, names, raises, copies, ringed = json.loads(asked)
     named = {name for seen in observed["tensors"] for name in seen["names"]}
-    made = scene(
+    made = draw_scene(
         observed,
         names=names,
         width=WIDTH,
         raises=raises,
         copies=[pair for pair in copies if named.issuperset(pair)],
-        graph=False,
         steady=steady,
         ringed=ringed,
     )

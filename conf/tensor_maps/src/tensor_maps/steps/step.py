@@ -1,12 +1,15 @@
-"""One step: which statement ran, and what was seen before and after."""
+"""Holds one step: which statement ran, and what was seen before and after."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tensor_maps.steps.facts import Look
 from tensor_maps.steps.syntax import Unit
+
+if TYPE_CHECKING:
+    from tensor_maps.steps.facts import Look
 
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.
@@ -62,12 +65,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Told:
-    """One step, as it is told: ``seen[3]`` returns it.
+    """One step, as it is told: ``seen[3]`` returns the third.
 
     ``lines`` are the first and the last line of the statement in the code shown, from
     1; ``event`` is what happened ("appears", "shares", "written", "cut", "gradient",
-    "raises" or "changes"), or None; ``printed`` is the
-    text that it printed, and ``raised`` the exception, or nothing.
+    "raises" or "changes"), or None; ``printed`` is the text that it printed, and
+    ``raised`` the exception, or nothing; ``turn`` has, for each loop around it, the
+    iteration and how many there were.
     """
 
     said: str
@@ -88,12 +92,12 @@ class Told:
 def as_text(told: list[Told]) -> str:
     """Return steps as text, a line for each: its number, its code, what it did."""
     wide = max((len(one.line) for one in told), default=0)
-    number = len(str(len(told) - 1))
+    number = len(str(len(told)))
     rows = []
-    for at, one in enumerate(told):
-        turns = [f"{turn} of {of}" for turn, of in one.turn]
+    for at, one in enumerate(told, 1):
+        turns = ", ".join(f"{turn} of {of}" for turn, of in one.turn)
         said = one.said.rstrip(".")
         if turns and not said.startswith("Iteration"):
-            said = f"{said} (iteration {', '.join(turns)})"
+            said = f"{said} (iteration {turns})"
         rows.append(f"{at:>{number}}  {one.line:<{wide}}   {said}")
     return "\n".join(rows)

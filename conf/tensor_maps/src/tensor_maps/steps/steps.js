@@ -158,7 +158,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   // -- The picture ----------------------------------------------------------------
   const sizes = drawings.map((drawing) =>
     drawing.match(/viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"/).slice(1).map(Number));
-  const highest = Math.max(0, ...sizes.map(([, high]) => high));
+  box.style.setProperty("--high", `${Math.max(0, ...sizes.map(([, high]) => high))}px`);
   // A picture grows with its room, up to a limit; none is made smaller.
   const scaled = () => {
     const svg = see.querySelector(":scope > .steps-picture > svg");
@@ -326,7 +326,6 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     said.replaceChildren(step.said);
     raised.textContent = step.raised ?? "";
     const was = stage().querySelector("svg");
-    box.style.setProperty("--see", `min(${highest + 40}px, 36dvh)`);
     see.replaceChildren(drawn(step.drawing));
     caption.textContent = [captions[step.drawing], step.note].filter(Boolean).join(" ");
     if (inFigure) inPlace(step, words);

@@ -1,4 +1,4 @@
-"""Cut source into statements, each a step, with the loops around it."""
+"""Cuts source into statements, each a step, with the loops around it."""
 
 from __future__ import annotations
 
@@ -54,12 +54,6 @@ class Region:
         return Unit(ast.Module([*later.values()], []), unit.first, self.last, ())
 
 
-def _source_lines(code: CodeType, names: dict) -> list[str]:
-    """Return the lines of the file of some code, without their ends."""
-    lines = linecache.getlines(code.co_filename, names)
-    return [line.rstrip("\r\n") for line in lines]
-
-
 def block_frame(frame: FrameType) -> FrameType:
     """Return the frame whose block is watched.
 
@@ -69,60 +63,52 @@ def block_frame(frame: FrameType) -> FrameType:
     back = frame.f_back
     if back is None or back.f_globals.get("__name__") != "contextlib":
         return frame
-    if back.f_code.co_name not in ("__enter__", "__aenter__"):
-        return frame
-    return block_frame(back.f_back)
+    return block_frame(back.f_back) if back.f_code.co_name == "__enter__" else frame
 
 
 _parsing, MOST_TRIES = Lock(), 20
 
 
-def _parsed(lines: list[str]) -> ast.Module:
-    """Return the tree of a source, or an empty one."""
+def _source_of(code: CodeType, names: dict) -> tuple[list[str], ast.Module]:
+    """Return the lines of the file of some code, and its tree, or an empty one."""
+    lines = linecache.getlines(code.co_filename, names)
+    lines = [line.rstrip("\r\n") for line in lines]
     for _ in range(MOST_TRIES):
         try:
             with _parsing:
-                return ast.parse("\n".join(lines))
+                return lines, ast.parse("\n".join(lines))
         except SystemError:  # Python 3.11, where another thread parses meanwhile
             continue
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             break
-    return ast.Module([], [])
+    return lines, ast.Module([], [])
 
 
 def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
-    lines = _source_lines(frame.f_code, frame.f_globals)
-    tree = _parsed(lines)
+    lines, tree = _source_of(frame.f_code, frame.f_globals)
     # Python says where the item stands, but for one in parentheses: there it says, from
     # line and column, where the statement does.
-    positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    line = positions[0] if positions[0] is not None else frame.f_lineno
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.With | ast.AsyncWith)
-        if node.lineno == line
-        or any(
-            item.context_expr.lineno <= line <= item.context_expr.end_lineno
-            for item in node.items
-        )
-    ]
+    line = list(frame.f_code.co_positions())[frame.f_lasti // 2][0] or frame.f_lineno
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.With):
+            items = [item.context_expr for item in node.items]
+            within = any(item.lineno <= line <= item.end_lineno for item in items)
+            found += [node] if within or node.lineno == line else []
     if not found:
         return None
     return lines, max(found, key=lambda node: (node.lineno, node.col_offset)).body
 
 
-def function_body(code: CodeType, names: dict) -> tuple[list[str], ast.AST] | None:
+def function_body(code: CodeType) -> tuple[list[str], ast.AST] | None:
     """Return the lines of the source, and the definition of a function."""
-    lines = _source_lines(code, names)
-    tree = _parsed(lines)
+    lines, tree = _source_of(code, {})
     for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        starts = node.lineno, line_range(node)[0]  # with its decorators, or without
-        if node.name == code.co_name and code.co_firstlineno in starts:
-            return lines, node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            starts = node.lineno, line_range(node)[0]  # with its decorators, or without
+            if node.name == code.co_name and code.co_firstlineno in starts:
+                return lines, node
     return None
 
 

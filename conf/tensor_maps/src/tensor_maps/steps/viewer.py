@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -22,19 +23,20 @@ NOT_SHOWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufffe\uffff]"
 )
-COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
-# In pixels. A frame of a notebook is as high as the code needs, within limits.
-LINE, AROUND_CODE, LEAST_HEIGHT, MOST_HEIGHT = 21, 110, 600, 780
+COMMENT = re.compile(r"^ *//.*\n|^ +", re.MULTILINE)
+# In pixels, until the frame's own script makes it as high as what it shows.
+FRAME_HEIGHT = 480
 
 
 @cache
 def asset(name: str) -> str:
     """Return a style, a script or a page of the viewer, by the name of its file.
 
-    Lines of a script that are comments are left out: they are for its maintainers.
+    A style and a script come without indents, a script also without the lines that are
+    comments: they are for its maintainers.
     """
     text = (FOLDER / name).read_text(encoding="utf-8")
-    return COMMENT.sub("", text) if name.endswith(".js") else text
+    return text if name.endswith(".html") else COMMENT.sub("", text)
 
 
 def steps_page(data: dict, key: str = "step") -> str:
@@ -48,7 +50,8 @@ def steps_page(data: dict, key: str = "step") -> str:
     data
         What ``data()`` of the steps returned.
     key
-        Begins the address of a step, as in ``#step-3``; empty where there is none.
+        Begins the address of a step, as in ``#step-3``. Empty in a frame, which has no
+        address, and no list: its events are listed below it.
     """
     data = _shown(data)
     script = asset("steps.js") + asset("page.js")
@@ -57,24 +60,22 @@ def steps_page(data: dict, key: str = "step") -> str:
         f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
         f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
     )
-    # What was printed is in the list, once.
-    told = [
-        {name: value for name, value in step.items() if name != "printed"}
-        for step in data["steps"]
-    ]
-    content = json.dumps(
-        data | {"steps": told}, ensure_ascii=False, separators=(",", ":")
+    # Drawings are alike: packed they take a tenth, and hold no end of an element.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    listed = "\n".join(
+        _item(data, number, step, step["printed"])
+        for number, step in enumerate(data["steps"], 1)
     )
+    code = escape("\n".join(data["code"]))
     return Template(asset("page.html")).substitute(
         policy=escape(policy, quote=False),
         title=escape(_on_one_line(data["title"])),
         style=style,
         key=escape(key),
-        code=escape("\n".join(data["code"])),
-        steps="\n".join(_listed(data, step) for step in data["steps"]),
+        without_scripts=f"<pre>\n{code}</pre>\n<ol>\n{listed}\n</ol>" if key else "",
         made=escape(f"Made by tensor_maps with torch {data['torch']}"),
-        # Without a `<`, with which the element that holds it could end.
-        data=content.replace("<", "\\u003c"),
+        data=packed,
         script=script,
     )
 
@@ -107,16 +108,16 @@ def steps_frame(data: dict) -> str:
         return "<p>No statement ran: there are no steps.</p>"
     told = _shown(data)
     title = escape(_on_one_line(f"Steps of {told['title']}"))
-    events = [step for step in told["steps"] if step["event"]]
-    listed = events or told["steps"]
+    numbered = [*enumerate(told["steps"], 1)]
+    events = [one for one in numbered if one[1]["event"]]
+    listed = events or numbered
     what = count_of(len(listed), "event" if events else "statement")
-    items = "\n".join(_said(told, step) for step in listed)
-    height = AROUND_CODE + LINE * len(told["code"])
-    height = min(max(height, LEAST_HEIGHT), MOST_HEIGHT)
+    items = "\n".join(_item(told, number, step) for number, step in listed)
     return (
         f'<iframe srcdoc="{escape(steps_page(data, ""))}" title="{title}" '
-        f'width="100%" height="{height}" frameborder="0"></iframe>\n'
-        f"<details><summary>{what} as text</summary>\n<ol>\n{items}\n</ol></details>"
+        f'width="100%" height="{FRAME_HEIGHT}" frameborder="0"></iframe>\n'
+        f"<details><summary>{what} as text</summary>\n"
+        f"<ol>\n{items}\n</ol></details>"
     )
 
 
@@ -141,15 +142,8 @@ def _policy_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _listed(data: dict, step: dict) -> str:
-    """Return a step as an item of a list, with what it printed."""
-    printed = escape(step["printed"], quote=False)
-    # HTML leaves out a line end at the beginning.
-    return _said(data, step, f"<pre>\n{printed}</pre>" if printed else "")
-
-
-def _said(data: dict, step: dict, more: str = "") -> str:
-    """Return a step as an item of a list: its statement and its sentence."""
+def _item(data: dict, number: int, step: dict, printed: str = "") -> str:
+    """Return a step as an item of a list: its statement, sentence and output."""
     code = data["code"][step["first"] - 1 : step["last"]]
     first, *others = textwrap.dedent("\n".join(code)).split("\n")
     kind = f"<b>{escape(step['event'])}:</b> " if step["event"] else ""
@@ -158,4 +152,6 @@ def _said(data: dict, step: dict, more: str = "") -> str:
         escape(step["said"], quote=False),
         escape(step.get("raised", ""), quote=False),
     ]
-    return f"<li>{'<br>'.join(filter(None, parts))}{more}</li>"
+    # HTML leaves out a line end at the beginning.
+    output = f"<pre>\n{escape(printed, quote=False)}</pre>" if printed else ""
+    return f'<li value="{number}">{"<br>".join(filter(None, parts))}{output}</li>'

@@ -1,16 +1,18 @@
-"""Watch code run, and look at all named tensors after each statement."""
+"""Watches code run, and keeps what each statement did: :class:`Steps`."""
 
 from __future__ import annotations
 
 import ast
+import inspect
+import itertools
 import linecache
 import math
 import os
+import re
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -20,29 +22,10 @@ import torch
 from tensor_maps.reading import forget_copy
 from tensor_maps.steps.about import About
 from tensor_maps.steps.colours import Colours, number_storages
-from tensor_maps.steps.course import (
-    Course,
-    Expected,
-    Noted,
-    is_module_level,
-)
-from tensor_maps.steps.decorate import (
-    at_once,
-    code_of,
-    file_names,
-    names_of,
-    turns_of,
-    watched_function,
-)
+from tensor_maps.steps.course import Course, Noted
 from tensor_maps.steps.events import event_of
-from tensor_maps.steps.facts import MOST_DRAWN, look
-from tensor_maps.steps.monitor import Monitoring, monitor
-from tensor_maps.steps.pictures import (
-    names_on,
-    names_to_draw,
-    numbers_in,
-    picture_of,
-)
+from tensor_maps.steps.facts import MOST_DRAWN, differences, look
+from tensor_maps.steps.pictures import names_on, names_to_draw, numbers_in, picture_of
 from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
 from tensor_maps.steps.syntax import (
     NO_SOURCE,
@@ -52,12 +35,14 @@ from tensor_maps.steps.syntax import (
     line_range,
     with_block,
 )
-from tensor_maps.steps.trace import Tracing
+from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
 from tensor_maps.steps.viewer import save_steps, steps_frame
 from tensor_maps.steps.words import step_words
 from tensor_maps.words import count_of
 
 STEPS_FORMAT = 2
+# Code that is run from a text has a file name of its own: its source is found by it.
+_file_names = (f"<steps-{number}>" for number in itertools.count(1))
 
 
 class Steps:
@@ -71,8 +56,8 @@ class Steps:
     together are one more. If the code raises, the error is passed on and the steps
     before it are kept.
 
-    It doesn't keep a tensor alive or modify one. On Python 3.12 and newer, debuggers
-    and coverage tools aren't affected. On 3.11 they still get all of their events.
+    It doesn't keep a tensor alive or modify one. Debuggers and coverage tools still get
+    all of their events.
 
     Parameters
     ----------
@@ -102,30 +87,34 @@ class Steps:
         follow: Iterable[Callable[..., Any]] = (),
     ) -> None:
         if title is not None and not isinstance(title, str):
-            raise TypeError(f"the title of steps is text, not {type(title).__name__}")
-        self.title = title or "steps"
-        self._options = {
-            "names": None if names is None else names_of(names),
-            "turns": turns_of(turns),
-            "follow": tuple(follow),
-        }
-        codes = [code_of(function) for function in self._options["follow"]]
-        self._follow = {id(code): code for code in codes}
+            raise TypeError(
+                f"the title of steps is text, not {type(title).__name__}; to watch a "
+                "function, write `with steps(follow=[function]):`"
+            )
+        only = None if names is None else tuple(names)
+        if isinstance(names, str) or not all(isinstance(n, str) for n in only or ()):
+            raise TypeError(f"names is a list of names, as ['w', 'z'], not {names!r}")
+        most = (turns,) if isinstance(turns, int) else tuple(turns)
+        if not most or not all(type(turn) is int and turn > 0 for turn in most):
+            raise ValueError(
+                f"turns is a number from 1, or several as in (3, 2, 1), not {turns!r}"
+            )
+        self.title, self._names, self._turns = title or "steps", only, most
+        self._follow = {id(code): code for code in map(_code_of, follow)}
         self._clear()
 
     def _clear(self) -> None:
-        only = self._options["names"]
         self._old: dict = {}
         self._noted = Noted(
-            lambda held, was, unit: look(held, was, self._old, unit, names=only),
-            self._options["turns"],
+            lambda held, was, unit: look(held, was, self._old, unit, names=self._names),
+            differences,
+            self._turns,
         )
         self._code: list[str] = []
-        self._regions: dict[int, Region] = {}
         self._courses: list[Course] = []
-        self._watching: Tracing | Monitoring | None = None
-        self._expected: list[Expected] = []
-        self._frame_id = 0
+        self._tracer: Tracer | None = None  # of the thread that is watched
+        self._expected: list[Starts] = []
+        self._watched: Watched | None = None
         self._colours = Colours()
 
     @property
@@ -133,11 +122,7 @@ class Steps:
         """The traceback of a failure of our own, with which watching went on; or ""."""
         return self._noted.failed
 
-    @property
-    def _steps(self) -> list[Step]:
-        return self._noted.steps
-
-    # -- A block
+    # -- What is watched
 
     def __enter__(self) -> Steps:
         """Watch the block of the ``with`` statement that stands here.
@@ -147,50 +132,27 @@ class Steps:
         RuntimeError
             If the source is not to be had, or this is no ``with`` statement.
         """
-        self._enter(sys._getframe(1))
-        return self
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        """Stop watching; an exception passes."""
-        self._exit(sys._getframe(1), error)
-
-    def __aenter__(self) -> Awaitable[Steps]:
-        """Watch the block of the ``async with`` statement that stands here."""
-        self._enter(sys._getframe(1))
-        return at_once(self)
-
-    def __aexit__(self, kind: Any, error: Any, traceback: Any) -> Awaitable[None]:
-        """Stop watching; an exception passes."""
-        self._exit(sys._getframe(1), error)
-        return at_once(None)
-
-    def _enter(self, frame: FrameType) -> None:
-        frame = block_frame(frame)
+        frame = block_frame(sys._getframe(1))
         block = with_block(frame)
         if block is None:
             raise RuntimeError(NO_SOURCE)
         self._clear()
         lines, body = block
         first, last = line_range(body[0])[0], line_range(body[-1])[1]
-        region = self._show(lines[first - 1 : last], body, first)
-        self._frame_id = id(frame)
-        self._begin()
-        self._courses.append(Course(region, self._noted))
-        self._watching.watch(frame, self._courses[0])
+        course = self._course(lines[first - 1 : last], body, first)
+        self._expect()
+        self._watched = self._tracer.watch(frame, course)
+        return self
 
-    def _exit(self, frame: FrameType | None, error: BaseException | None) -> None:
-        while frame is not None and id(frame) != self._frame_id:
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        """Stop watching; an exception passes."""
+        frame = sys._getframe(1)
+        while frame is not None and id(frame) != self._watched.frame:
             frame = frame.f_back
-        course = self._courses[0]
-        if error is not None:
-            course.raises(type(error), error)
-        is_lost = self._watching.leave(frame)
-        course.end(None if frame is None else frame.f_locals, is_lost)
-        self._stop()
+        is_lost = self._watched.leave(frame)
+        self._stop(None if frame is None else frame.f_locals, error, is_lost)
         if frame is not None:
             forget_copy(frame)
-
-    # -- Code that is given as text, or run by others
 
     def run(
         self, source: str, namespace: dict | None = None, name: str | None = None
@@ -210,14 +172,12 @@ class Steps:
             kind = type(source).__name__
             raise TypeError(f"run() takes the code as a str, not as {kind}")
         namespace = {"__name__": "__main__"} if namespace is None else namespace
-        if name is None:
-            name = next(file_names)
+        name = name or next(_file_names)
+        code = compile(source, name, "exec", dont_inherit=True)
         if not Path(name).exists():
             lines = source.splitlines(keepends=True)
             linecache.cache[name] = (len(source), None, lines, name)
-        code = compile(source, name, "exec", dont_inherit=True)
-        self._take(source)
-        self._begin(Expected(self._start_code, (code,)))
+        self.follow_where(lambda frame: frame.f_code is code, source)
         try:
             exec(code, namespace)
         except BaseException as error:
@@ -229,154 +189,120 @@ class Steps:
     def follow(
         self, source: str, file: str | None = None, namespace: dict | None = None
     ) -> None:
-        """Begin to watch what is run as the module-level code of a file.
+        """Watch from now on what is run as the module-level code of a file.
 
         It may be run in pieces, each compiled with the lines that it has in ``source``.
         Of a ``namespace`` that is given, all that is run in it is watched, whatever its
         file, and what its names hold already is left out.
         """
-        self._take(source)
-        if namespace is not None:
-            self._old = look(namespace).facts
-            self.follow_where(lambda frame: frame.f_globals is namespace)
-            return
         path = os.path.realpath(file) if file and Path(file).exists() else file
 
-        def is_of_file(code: CodeType) -> bool:
-            name = code.co_filename
-            return code.co_name == "<module>" and path in (name, os.path.realpath(name))
+        def is_watched(frame: FrameType) -> bool:
+            if namespace is not None:
+                return frame.f_globals is namespace
+            return path in (n := frame.f_code.co_filename, os.path.realpath(n))
 
-        self._begin(Expected(self._start_code, may_be=is_of_file))
+        self.follow_where(is_watched, source)
+        self._old = look(namespace).facts if namespace is not None else {}
 
     def follow_where(
-        self, is_watched: Callable[[FrameType], bool], source: str | None = None
+        self, is_watched: Callable[[FrameType], bool], source: str
     ) -> None:
-        """Watch from now on what is run as module-level code, where it ``is_watched``.
+        """Watch from now on what is run as module-level code where it ``is_watched``.
 
-        The code shown is ``source``, if it is given.
+        The code shown is ``source``, from its first line that is not empty.
         """
-        if source is not None:
-            self._take(source)
+        self._clear()
+        lines = re.split(r"\r?\n", source)
+        first = next((at for at, line in enumerate(lines) if line.strip()), 0)
+        body = ast.parse(source).body
+        course = self._course(lines[first:], body, first + 1)
 
-        def start(frame: FrameType) -> Course | None:
-            if is_module_level(frame) and is_watched(frame):
-                return self._start_code(frame)
-            return None
+        def starts(frame: FrameType) -> Course | None:
+            code = frame.f_code
+            if code.co_name[0] != "<" or code.co_flags & CO_OPTIMIZED:
+                return None  # a function, whose names are its own
+            is_module = frame.f_locals is frame.f_globals
+            return course if is_module and is_watched(frame) else None
 
-        self._begin(Expected(start, may_be=lambda code: code.co_name[0] == "<"))
+        self._expect(starts)
 
     def stop(self) -> None:
-        """End what :meth:`follow` has begun."""
+        """End what :meth:`follow` or :meth:`follow_where` has begun."""
         self._stop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Watch the body of a function, at each call.
-
-        The steps of the last call that has ended are ``function.steps``.
-        """
-        return watched_function(function, partial(Steps, self.title, **self._options))
-
-    @contextmanager
-    def calling(self, function: Callable[..., Any], caller: int) -> Iterator[None]:
-        """Watch the call of a function from the frame of this id."""
-        self._clear()
-        code = code_of(function)
-        self._add_function(code, function.__globals__)
-
-        def start(frame: FrameType) -> Course | None:
-            if self._courses or id(frame.f_back) != caller:
-                return None
-            return self._start_function(frame)
-
-        self._begin(Expected(start, (code,)))
-        try:
-            yield
-        except BaseException as error:
-            self._stop(None, error)
-            raise
-        self._stop()
-
-    # -- What all of these do
-
-    def _take(self, source: str) -> None:
-        self._clear()
-        tree = ast.parse(source, type_comments=False)
-        region = self._show(source.splitlines(), tree.body, 1)
-        self._courses.append(Course(region, self._noted))
-
-    def _show(self, lines: list[str], body: list[ast.stmt], first: int) -> Region:
-        """Add lines to the code shown, of which the first has this number there."""
-        if self._code:
-            self._code.append("")
+    def _course(self, lines: list[str], body: list[ast.stmt], first: int) -> Course:
+        """Show lines, of which the first has this number in its file."""
+        self._code += [""] if self._code else []
         region = Region(body, len(self._code) + 1 - first)
         self._code += textwrap.dedent("\n".join(lines)).split("\n")
-        return region
+        self._courses.append(Course(region, self._noted))
+        return self._courses[-1]
 
-    def _add_function(self, code: CodeType, names: dict) -> None:
-        found = function_body(code, names)
-        if found is None:
-            raise RuntimeError(
-                f"the source of {code.co_name} cannot be read: steps watches functions "
-                "that are defined with `def` in a file or a notebook's cell"
-            )
-        lines, node = found
-        first, last = line_range(node)
-        shown = lines[first - 1 : last]
-        self._regions[id(code)] = self._show(shown, node.body, first)
+    def _expect(self, *expected: Starts) -> None:
+        regions: dict[int, Region] = {}
+        for code in self._follow.values():
+            found = function_body(code)
+            if found is None:
+                raise RuntimeError(
+                    f"the source of {code.co_name} cannot be read: steps watches "
+                    "functions that are defined with `def` in a file or in a notebook"
+                )
+            lines, node = found
+            first, last = line_range(node)
+            course = self._course(lines[first - 1 : last], node.body, first)
+            regions[id(code)] = course.region
 
-    def _begin(self, *expected: Expected) -> None:
-        for function in self._options["follow"]:
-            code = code_of(function)
-            if id(code) not in self._regions:
-                names = getattr(function, "__globals__", {})
-                self._add_function(code, names)
-        if self._follow:
-            codes = tuple(self._follow.values())
-            expected = *expected, Expected(self._start_function, codes)
-        tool = monitor()
-        self._watching = Tracing() if tool is None else Monitoring(tool)
-        self._expected = list(expected)
-        for one in expected:
-            self._watching.expect(one)
+        def starts(frame: FrameType) -> Course | None:
+            if (region := regions.get(id(frame.f_code))) is None:
+                return None
+            self._courses.append(Course(region, self._noted))
+            return self._courses[-1]
 
-    def _start_code(self, frame: FrameType) -> Course:
-        return self._courses[0]
-
-    def _start_function(self, frame: FrameType) -> Course:
-        course = Course(self._regions[id(frame.f_code)], self._noted)
-        self._courses.append(course)
-        return course
-
-    def _stop(self, names: Any = None, error: BaseException | None = None) -> None:
-        if self._watching is None:
-            return
+        self._tracer = tracer()
+        self._expected = [*expected, *([starts] if regions else [])]
         for one in self._expected:
-            self._watching.expect_no_more(one)
+            self._tracer.expect(one)
+
+    def _stop(
+        self,
+        names: Any = None,
+        error: BaseException | None = None,
+        is_lost: bool = False,
+    ) -> None:
         for course in self._courses:
             if course.is_open:  # it was not told to end
                 if error is not None:
                     course.raises(type(error), error)
-                self._watching.drop(course)
-                course.end(names)
-        self._watching, self._expected = None, []
+                self._tracer.drop(course)
+                course.end(names, is_lost)
+        for starts in self._expected:
+            self._tracer.expect_no_more(starts)
+        self._expected, self._watched = [], None
 
     # -- The result
 
     def __len__(self) -> int:
         """How many steps there are."""
-        return len(self._steps)
+        return len(self._noted.steps)
 
     def __iter__(self) -> Iterator[Told]:
         """Return the steps, one after another."""
-        return iter([self._tell(step) for step in self._steps])
+        return map(self._tell, self._noted.steps)
 
-    def __getitem__(self, number: int | slice) -> Told | list[Told]:
-        """Return a step, from 0; -1 is the last."""
-        if isinstance(number, slice):
-            return [self._tell(step) for step in self._steps[number]]
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"there is no step {number}: there are {len(self)}")
-        return self._tell(self._steps[number])
+    def __getitem__(self, number: int) -> Told:
+        """Return a step, counted from 1 as in the list and on the page; -1 is the last.
+
+        Raises
+        ------
+        IndexError
+            If there is no such step.
+        """
+        if not 1 <= abs(number) <= len(self):
+            raise IndexError(
+                f"there is no step {number}: there are {len(self)}, counted from 1"
+            )
+        return self._tell(self._noted.steps[number - (number > 0)])
 
     def __bool__(self) -> bool:
         """Return True, also without a step."""
@@ -384,21 +310,18 @@ class Steps:
 
     def _tell(self, step: Step) -> Told:
         place = step.place()
-        first, last = place["first"], place["last"]
-        code = textwrap.dedent("\n".join(self._code[first - 1 : last]))
-        turn = tuple((turn, of) for turn, of in place["turn"])
-        printed, raised = step.printed, step.raised
-        said = step_words(step)[0]
-        event = event_of(step)[0]
-        return Told(said, code, event, printed, raised, (first, last), turn)
+        lines = place["first"], place["last"]
+        code = textwrap.dedent("\n".join(self._code[lines[0] - 1 : lines[1]]))
+        said, event = step_words(step)[0], event_of(step)[0]
+        turn = tuple(map(tuple, place["turn"]))
+        return Told(said, code, event, step.printed, step.raised, lines, turn)
 
     def __repr__(self) -> str:
-        if not self._steps:
+        if not len(self):
             return "No statement ran: there are no steps."
-        text = as_text(list(self))
-        if self._noted.not_shown:
-            text += f"\n{count_of(self._noted.not_shown, 'more step')} not shown"
-        return text
+        more = self._noted.not_shown
+        end = f"\n{count_of(more, 'more step')} not shown" if more else ""
+        return as_text(list(self)) + end
 
     def data(
         self,
@@ -439,13 +362,13 @@ class Steps:
             ``about``, ``lead`` is the index of the event after which these names have
             their final state, or null.
         """
-        story = None if about is None else About(self._steps, about, lines)
+        story = None if about is None else About(self._noted.steps, about, lines)
         if story is not None:
             story.raises, story.copies = dict(raises or {}), list(copies)
         drawings: dict[tuple[str, str], int] = {}
         steps = []
         told = self.told_and_drawn(drawn, story)
-        number_storages(self._steps)
+        number_storages(self._noted.steps)
         colours = Colours(self._colours)
         pairs = [(step, names) for step, _, names in told]
         events = range(len(pairs)) if story is None else sorted(story.told)
@@ -493,7 +416,7 @@ class Steps:
     ) -> list[tuple[Step, tuple[str, list[str]], list[str]]]:
         """Return the steps with their words, and the names in their pictures."""
         found, names = [], []
-        for at, step in enumerate(self._steps):
+        for at, step in enumerate(self._noted.steps):
             if story is not None and at in story.told:
                 step = story.steps[at]
             about = [] if story is None else story.names  # what is drawn is told too
@@ -511,7 +434,7 @@ class Steps:
 
         What :meth:`data` draws later has these colours too.
         """
-        at = number_storages(self._steps)
+        at = number_storages(self._noted.steps)
         for storage in observed["storages"]:
             known = [at[name] for name in names_on(observed, storage) if name in at]
             storage |= {"number": known[0]} if known else {}
@@ -527,3 +450,13 @@ class Steps:
 
     def _repr_html_(self) -> str:
         return steps_frame(self.data())
+
+
+def _code_of(function: Any) -> CodeType:
+    """Return the code of a function that is written in Python, without decorators."""
+    plain = inspect.unwrap(function) if callable(function) else function
+    code = getattr(plain, "__code__", None)
+    if not isinstance(code, CodeType):
+        kind = type(function).__name__
+        raise TypeError(f"steps watches functions written in Python, not {kind}")
+    return code
