@@ -49,8 +49,8 @@ def problems_of_data(data: dict) -> Iterator[str]:
     used = {step["drawing"] for step in data["steps"]} - {None}
     if used != set(range(len(data["drawings"]))) or len(data["captions"]) != len(used):
         yield f"drawings {used}"
-    if data["format"] != 2 or not data["steps"]:
-        yield f"format {data['format']}, {len(data['steps'])} steps"
+    if not data["steps"]:
+        yield "no steps"
     for drawing in data["drawings"]:
         svg = ElementTree.fromstring(drawing)
         if svg.get("role") != "img" or not svg.get("aria-label") or svg.get("id"):
