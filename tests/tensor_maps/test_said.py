@@ -14,7 +14,7 @@ import pytest
 import torch
 from running import ran, told
 from tensor_maps import Steps, steps
-from tensor_maps.steps import facts
+from tensor_maps.steps import look
 from torch import nn
 
 TOLD = Path(__file__).with_name("told.txt").read_text(encoding="utf-8")
@@ -89,18 +89,16 @@ def test_options_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set().union(*changed(ran(source, names=["w"]))) == {"w"}
     for turns in (1, 3, 5):
         assert changed(ran(source, turns=turns)).count({"w"}) == turns + 1
-    monkeypatch.setattr(facts, "MOST_NAMED_BYTES", 0)
-    last = ran(source)[-1]
-    assert last.said.endswith("big (19.53 KiB) was checked by version only, not read.")
+    monkeypatch.setattr(look, "MOST_BYTES", 0)
+    monkeypatch.setattr(look, "SAMPLES", 8)
+    assert ran(source)[-1].said.endswith("big (19.53 KiB) was not read in full.")
 
 
 def test_what_is_left_out_is_said() -> None:
     net = nn.Sequential(*[nn.Linear(1, 1) for _ in range(1500)])
     seen = ran("net[49].bias.data.fill_(3)\na = 1\nb = torch.ones(1)", {"net": net})
     assert changed(seen) == [{"net.49.bias"}, set(), {"b"}]
-    assert told(seen)[1] == (
-        "No tensor among the 1000 of 3000 names that were looked at changes."
-    )
+    assert told(seen)[1] == "No named tensor changes."
     long = ran("\n".join(f"a{n} = {n}" for n in range(400)))
     assert "100 more steps are not shown" in long.data()["steps"][-1]["note"]
     assert repr(long).endswith("\n100 more steps not shown")

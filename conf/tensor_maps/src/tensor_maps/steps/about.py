@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from dataclasses import replace
 
-from tensor_maps.steps.events import entries_of, event_of, read_in, without_aliases
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import names_in, root_of
+from tensor_maps.steps.tell import MOST_NAME, entries_of, event_of, read_in
 
 MOST_EVENTS = 18
 # What happens to other tensors is told if it is one of these.
@@ -114,3 +115,25 @@ def on_the_memory_of(step: Step, names: Iterable[str]) -> set[str]:
     entry = entries_of(step)
     storages = {entry[name]["storage"] for name in names if name in entry} - {None}
     return {name for name, seen in entry.items() if seen["storage"] in storages}
+
+
+def without_aliases(step: Step, names: Container[str]) -> Step:
+    """Return a step without changes that say nothing, but for those of some ``names``.
+
+    These are changes of long names, and of items that are only another name, or the
+    gradient, of something that has a name.
+    """
+    entry, facts = entries_of(step), step.after.facts
+    grads = [id(one.gradient.storage) for one in facts.values() if one.gradient]
+
+    def says(name: str) -> bool:
+        if name not in entry:  # of what is gone the place may be taken
+            return root_of(name) not in map(root_of, entry)
+        if name in names or len(name) > MOST_NAME or "[" not in name:
+            return name in names or len(name) <= MOST_NAME
+        others = [one for one in entry[name]["names"] if one != name]
+        is_known = any("[" not in one or one not in step.differ for one in others)
+        return not is_known and id(facts[name].storage) not in grads
+
+    differ = {name: kinds for name, kinds in step.differ.items() if says(name)}
+    return replace(step, differ=differ)

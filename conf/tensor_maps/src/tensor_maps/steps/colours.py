@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from itertools import count
 
 from tensor_maps.pen import COLOURS
-from tensor_maps.steps.fact import is_on_other_storage
 from tensor_maps.steps.pictures import names_on
 from tensor_maps.steps.step import Step
 
@@ -25,7 +24,7 @@ def number_storages(steps: Iterable[Step]) -> dict[str, int]:
             name: number
             for name, number in at.items()
             if name in now and name in was
-            and not is_on_other_storage(was[name], now[name])
+            and was[name].is_on(now[name])
         }  # fmt: skip
         for storage in step.after.observed["storages"]:
             names = names_on(step.after.observed, storage)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from tensor_maps.compare import changed
 from tensor_maps.pen import printable
 from tensor_maps.scene import draw_scene
-from tensor_maps.steps.events import entries_of, event_of, news_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import names_in, paths_in, root_of
+from tensor_maps.steps.tell import entries_of, event_of, news_of
 
 if TYPE_CHECKING:
     from tensor_maps.steps.about import About
@@ -113,7 +113,9 @@ def picture_of(
     raises = dict.fromkeys(raises, step.raised.partition(":")[0])
     copies = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
     marked = marked_of(step)
-    parts = {part: [{**one} for one in marked[part]] for part in ("tensors", "storages")}
+    parts = {
+        part: [{**one} for one in marked[part]] for part in ("tensors", "storages")
+    }
     shown = marked | parts
     if about is not None:
         for seen in shown["tensors"]:

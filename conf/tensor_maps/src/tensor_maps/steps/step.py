@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tensor_maps.steps.syntax import Unit
 
 if TYPE_CHECKING:
-    from tensor_maps.steps.facts import Look
+    from tensor_maps.steps.look import Look
 
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.

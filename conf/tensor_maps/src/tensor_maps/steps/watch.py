@@ -23,8 +23,7 @@ from tensor_maps.reading import forget_copy
 from tensor_maps.steps.about import About
 from tensor_maps.steps.colours import Colours, number_storages
 from tensor_maps.steps.course import Course, Noted
-from tensor_maps.steps.events import event_of
-from tensor_maps.steps.facts import MOST_DRAWN, differences, look
+from tensor_maps.steps.look import MOST_DRAWN, differences, look
 from tensor_maps.steps.pictures import names_on, names_to_draw, numbers_in, picture_of
 from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
 from tensor_maps.steps.syntax import (
@@ -35,9 +34,9 @@ from tensor_maps.steps.syntax import (
     line_range,
     with_block,
 )
+from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
 from tensor_maps.steps.viewer import save_steps, steps_frame
-from tensor_maps.steps.words import step_words
 from tensor_maps.words import count_of
 
 STEPS_FORMAT = 2
