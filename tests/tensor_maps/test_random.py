@@ -298,7 +298,8 @@ def problems_of_maps(names: dict[str, Any]) -> Iterator[str]:
         wanted = sorted(
             next((n for n, v in named.items() if v is leaf), "") for leaf in leaves
         )
-        reached = sorted((tensors[k]["names"] or [""])[0] for k in seen["reaches"])
+        reached = [""] * seen["reaches_unnamed"]
+        reached += sorted(tensors[k]["names"][0] for k in seen["reaches"])
         if reached != wanted or seen.get("reaches_more"):
             yield f"a gradient reaches {wanted} from {seen['names']}, not {reached}"
         for name, leaf in named.items():

@@ -152,7 +152,7 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
         windows = [one for one in storage["windows"] if one["tensor"] in tags]
         made = Memory(number, colour, storage["device"])
         made.cells = list(storage["cells"] or [size_of(storage["bytes"])])
-        made.dashed = not storage["addressed"]
+        made.dashed = "dashed" in storage  # no tensor's memory
         made.changed = set(storage.get("changed_cells", ()))
         if storage.get("changed") and not storage["cells"]:
             made.changed = {0}
@@ -168,7 +168,7 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
             facts[tag.name] = _facts(seen, storage, window, usual_dtype)
             made.tags.append(tag)
         made.columns = _columns(storage, windows)
-        made.lines = _lines(storage, facts, observed["tensors"][windows[0]["tensor"]])
+        made.lines = _lines(facts)
         if colour == FAINT and place > len(COLOURS):
             made.lines.insert(0, f"memory {place}")
         memories.append(made)
@@ -186,25 +186,23 @@ def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
 
     One that was given a ``colour`` has it; the others take what these leave.
     """
-    kinds: dict[int, str] = {}  # of the first tensor on it
-    for number, storage in enumerate(observed["storages"]):
-        on_it = [
-            one["tensor"] for one in storage["windows"] if one["tensor"] in tensors
-        ]
-        if on_it:
-            kinds[number] = observed["tensors"][on_it[0]]["kind"]
+    used = [
+        number
+        for number, storage in enumerate(observed["storages"])
+        if any(one["tensor"] in tensors for one in storage["windows"])
+    ]
     found: dict[int, str] = {}
     given: dict[int, int] = {}
-    for number in [*kinds, *range(len(observed["storages"]))]:
+    for number in [*used, *range(len(observed["storages"]))]:
         given.setdefault(observed["storages"][number].get("colour", -1), number)
     left = [colour for at, colour in enumerate(COLOURS) if at not in given]
-    for number, kind in kinds.items():
+    for number in used:
         storage = observed["storages"][number]
         colour = storage.get("colour", -1)
         if colour >= 0 and given[colour] == number:
             found[number] = COLOURS[colour]
         else:
-            has_colour = left and (storage["addressed"] or kind in KINDS)
+            has_colour = left and "dashed" not in storage
             found[number] = left.pop(0) if has_colour else FAINT
     return found
 
@@ -257,15 +255,14 @@ def _dense(shape: list[int]) -> list[int]:
 # Facts --------------------------------------------------------------------------------
 
 
-def _lines(storage: dict, facts: dict[str, list[str]], first: dict) -> list[str]:
+def _lines(facts: dict[str, list[str]]) -> list[str]:
     """Return what is said under a memory, first what is true of all names on it."""
     common = [
         fact
         for fact in next(iter(facts.values()))
         if all(fact in others for others in facts.values())
     ]
-    is_told = storage["addressed"] or first["kind"] not in KINDS
-    lines = [", ".join([*common, *([] if is_told else ["no memory address"])])]
+    lines = [", ".join(common)]
     for name, own in facts.items():
         rest = ", ".join(fact for fact in own if fact not in common)
         lines += [f"{name}: {rest}"] if rest else []
@@ -311,7 +308,7 @@ def facts_of(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[
         (f"offset {offset}", is_part),
         (_stride(window), not _is_in_order(window)),
         (f"version {version}", not is_usual_version),
-        (seen["memory"], storage["addressed"] and seen["memory"]),
+        (seen["memory"], seen["memory"]),
     ]
     return [fact for fact, is_unusual in found if is_unusual]
 
@@ -494,7 +491,6 @@ def table_of(observed: dict) -> str:
             if number not in told:
                 size, device = size_of(storage["bytes"]), storage["device"]
                 memory += f": {size}, {storage['dtype']}, {device}"
-                memory += "" if storage["addressed"] else ", no memory address"
             told.add(number)
             facts = facts_of(seen, storage, window, storage["dtype"])
             memory += f"; {', '.join(facts)}" if facts else ""
