@@ -6,25 +6,20 @@ import ast
 import inspect
 import itertools
 import linecache
-import math
 import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import torch
-
 from tensor_maps.reading import forget_copy
-from tensor_maps.steps.about import About
-from tensor_maps.steps.colours import Colours, number_storages
 from tensor_maps.steps.course import Course, Noted
-from tensor_maps.steps.look import MOST_DRAWN, differences, look
-from tensor_maps.steps.pictures import names_on, names_to_draw, numbers_in, picture_of
+from tensor_maps.steps.look import differences, look
+from tensor_maps.steps.pictures import data_of
 from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
 from tensor_maps.steps.syntax import (
     NO_SOURCE,
@@ -39,7 +34,6 @@ from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
 from tensor_maps.steps.viewer import save_steps, steps_frame
 from tensor_maps.words import count_of
 
-STEPS_FORMAT = 2
 # Code that is run from a text has a file name of its own: its source is found by it.
 _file_names = (f"<steps-{number}>" for number in itertools.count(1))
 
@@ -114,7 +108,6 @@ class Steps:
         self._tracer: Tracer | None = None  # of the thread that is watched
         self._expected: list[Starts] = []
         self._watched: Watched | None = None
-        self._colours = Colours()
 
     @property
     def failed(self) -> str:
@@ -322,30 +315,8 @@ class Steps:
         end = f"\n{count_of(more, 'more step')} not shown" if more else ""
         return as_text(list(self)) + end
 
-    def data(
-        self,
-        drawn: int = MOST_DRAWN,
-        about: Iterable[str] | None = None,
-        lines: tuple[int, int] = (1, sys.maxsize),
-        raises: Mapping[str, str] | None = None,
-        copies: Iterable[tuple[str, str]] = (),
-        high: float = math.inf,
-    ) -> dict:
+    def data(self) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
-
-        Parameters
-        ----------
-        drawn
-            The most names in one picture.
-        about
-            Only show events of these names, and at most 18. Events of other names are
-            left out unless they raise, detach a tensor or modify one in place.
-        lines
-            The first and the last line of the statements that lead to these names.
-        raises, copies
-            What else is drawn at the event that leads, as ``scene`` takes it.
-        high
-            The most pixels that a picture of more than two names is high.
 
         Returns
         -------
@@ -356,92 +327,11 @@ class Steps:
             that has just run, from 1), ``turn`` (for each loop around it, outermost
             first, the iteration and how many there were), ``said`` (a sentence),
             ``printed``, ``raised`` (only if it did), ``changed`` (names), ``event``
-            and ``names`` (what happened, see ``steps[0].event``, and to which names),
-            ``drawing`` (its index, or null) and ``note`` (only if there is one). With
-            ``about``, ``lead`` is the index of the event after which these names have
-            their final state, or null.
+            and ``names`` (what happened, see ``steps[1].event``, and to which names),
+            ``drawing`` (its index, or null) and ``note`` (only if there is one).
         """
-        story = None if about is None else About(self._noted.steps, about, lines)
-        if story is not None:
-            story.raises, story.copies = dict(raises or {}), list(copies)
-        drawings: dict[tuple[str, str], int] = {}
-        steps = []
-        told = self.told_and_drawn(drawn, story)
-        number_storages(self._noted.steps)
-        colours = Colours(self._colours)
-        pairs = [(step, names) for step, _, names in told]
-        events = range(len(pairs)) if story is None else sorted(story.told)
-        pictures = [numbers_in(*pairs[at]) for at in events]
-        for picture in pictures:
-            for number in picture:
-                beside = {n for one in pictures if number in one for n in one}
-                colours.give(number, beside, picture)
-        for at, (step, (said, notes), names) in enumerate(told):
-            picture = picture_of(step, names, colours.paint, story, high, said)
-            if story is None and names and (more := step.after.names - len(names)):
-                notes.append(f"and {count_of(more, 'more tensor')}")
-            if step.left_out:
-                notes.append(f"{step.left_out:,} more characters were printed")
-            if at == len(told) - 1 and (more := self._noted.not_shown):
-                notes.append(f"{more} more steps are not shown")
-            event, concerned = event_of(step)
-            if story is not None and at not in story.told:
-                event = None
-            number = picture and drawings.setdefault(picture, len(drawings))
-            one = step.place() | {
-                "said": said,
-                "printed": step.printed,
-                "changed": step.changed,
-                "event": event,
-                "names": concerned,
-                "drawing": number,
-            }
-            one |= {"raised": step.raised} if step.raised else {}
-            one |= {"note": "; ".join(notes)} if notes else {}
-            steps.append(one)
-        data = {
-            "format": STEPS_FORMAT,
-            "title": self.title,
-            "torch": torch.__version__,
-            "code": self._code,
-            "steps": steps,
-            "drawings": [drawing for drawing, _ in drawings],
-            "captions": [caption for _, caption in drawings],
-        }
-        return data if story is None else data | {"lead": story.leads}
-
-    def told_and_drawn(
-        self, drawn: int = MOST_DRAWN, story: About | None = None
-    ) -> list[tuple[Step, tuple[str, list[str]], list[str]]]:
-        """Return the steps with their words, and the names in their pictures."""
-        found, names = [], []
-        for at, step in enumerate(self._noted.steps):
-            if story is not None and at in story.told:
-                step = story.steps[at]
-            about = [] if story is None else story.names  # what is drawn is told too
-            is_about = bool(about) and at in story.told & story.near
-            last = names
-            for _ in range(1 + is_about):
-                words = step_words(step, about if is_about else ())
-                names = names_to_draw(step, last, drawn, story, words[0])
-                about = [*about, *names]
-            found.append((step, words, names))
-        return found
-
-    def colour(self, observed: dict) -> dict:
-        """Give storages that were observed just now the colours of these steps.
-
-        What :meth:`data` draws later has these colours too.
-        """
-        at = number_storages(self._noted.steps)
-        for storage in observed["storages"]:
-            known = [at[name] for name in names_on(observed, storage) if name in at]
-            storage |= {"number": known[0]} if known else {}
-        numbers = [one["number"] for one in observed["storages"] if "number" in one]
-        for number in numbers:
-            self._colours.give(number, [*at.values()], numbers)
-        self._colours.paint(observed["storages"])
-        return observed
+        noted = self._noted
+        return data_of(noted.steps, self.title, self._code, noted.not_shown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the steps as one HTML file that needs nothing else to be shown."""
