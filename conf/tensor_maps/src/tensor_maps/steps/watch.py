@@ -104,7 +104,7 @@ class Steps:
             self._turns,
         )
         self._code: list[str] = []
-        self._courses: list[Course] = []
+        self._course: Course | None = None
         self._tracer: Tracer | None = None  # of the thread that is watched
         self._expected: list[Starts] = []
         self._watched: Watched | None = None
@@ -131,9 +131,10 @@ class Steps:
         self._clear()
         lines, body = block
         first, last = line_range(body[0])[0], line_range(body[-1])[1]
-        course = self._course(lines[first - 1 : last], body, first)
+        region = self._show(lines[first - 1 : last], body, first)
+        self._course = Course(region, self._noted)
         self._expect()
-        self._watched = self._tracer.watch(frame, course)
+        self._watched = self._tracer.watch(frame, self._course)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -208,7 +209,8 @@ class Steps:
         lines = re.split(r"\r?\n", source)
         first = next((at for at, line in enumerate(lines) if line.strip()), 0)
         body = ast.parse(source).body
-        course = self._course(lines[first:], body, first + 1)
+        region = self._show(lines[first:], body, first + 1)
+        course = self._course = Course(region, self._noted)
 
         def starts(frame: FrameType) -> Course | None:
             code = frame.f_code
@@ -223,13 +225,12 @@ class Steps:
         """End what :meth:`follow` or :meth:`follow_where` has begun."""
         self._stop()
 
-    def _course(self, lines: list[str], body: list[ast.stmt], first: int) -> Course:
-        """Show lines, of which the first has this number in its file."""
+    def _show(self, lines: list[str], body: list[ast.stmt], first: int) -> Region:
+        """Add lines to the code shown, of which the first has this number there."""
         self._code += [""] if self._code else []
         region = Region(body, len(self._code) + 1 - first)
         self._code += textwrap.dedent("\n".join(lines)).split("\n")
-        self._courses.append(Course(region, self._noted))
-        return self._courses[-1]
+        return region
 
     def _expect(self, *expected: Starts) -> None:
         regions: dict[int, Region] = {}
@@ -242,14 +243,12 @@ class Steps:
                 )
             lines, node = found
             first, last = line_range(node)
-            course = self._course(lines[first - 1 : last], node.body, first)
-            regions[id(code)] = course.region
+            shown = lines[first - 1 : last]
+            regions[id(code)] = self._show(shown, node.body, first)
 
         def starts(frame: FrameType) -> Course | None:
-            if (region := regions.get(id(frame.f_code))) is None:
-                return None
-            self._courses.append(Course(region, self._noted))
-            return self._courses[-1]
+            region = regions.get(id(frame.f_code))
+            return None if region is None else Course(region, self._noted)
 
         self._tracer = tracer()
         self._expected = [*expected, *([starts] if regions else [])]
@@ -262,15 +261,18 @@ class Steps:
         error: BaseException | None = None,
         is_lost: bool = False,
     ) -> None:
-        for course in self._courses:
-            if course.is_open:  # it was not told to end
-                if error is not None:
-                    course.raises(type(error), error)
-                self._tracer.drop(course)
-                course.end(names, is_lost)
+        if self._tracer is None:
+            return
+        dropped = self._tracer.drop(self._noted)
+        if self._course.is_open:  # it was not told to end
+            if error is not None:
+                self._course.raises(type(error), error)
+            self._course.end(names, is_lost)
+        for course in dropped:  # of generators that wait
+            course.end(None)
         for starts in self._expected:
             self._tracer.expect_no_more(starts)
-        self._expected, self._watched = [], None
+        self._expected, self._watched, self._tracer = [], None, None
 
     # -- The result
 
