@@ -56,7 +56,7 @@ def test_why_two_share_or_do_not() -> None:
         sharing(even, odd): "no: one storage, but no byte in common (even is within "
         "bytes 0 to 3999996, odd is within bytes 4 to 4000000)",
         sharing(a, copied): "no: copied has its own memory",
-        sharing(a, m): "no: a is on cpu and m on meta",
+        sharing(a, m): "no: m has no data",
         sharing(a, e): "no: e is empty, no memory",
         sharing(net, [a]): "no: nothing in [a] shares memory with net",
         sharing(sparse, a): "not known: sparse has no storage (layout "

@@ -324,7 +324,7 @@ class _Words:
                 others = [seen["dtype"], self.entry[others[0]]["dtype"]]
             elif many and many != new.name:
                 others = []
-            nowhere = seen["memory"] if seen["storage"] is None else ""
+            nowhere = seen["memory"]
             key = (new.how, many, *others[:MOST_SAID], *new[3:], nowhere)
             key = (*key, seen["device"], self._instead(new.name),
                    "other" in self.differ[new.name])  # fmt: skip
@@ -351,7 +351,7 @@ class _Words:
         is_meta = seen["device"] == "meta"
         devices = {s["device"] for s in self.entry.values() if s["storage"] is not None}
         is_said = is_meta or len(devices - {"meta"}) > 1
-        nowhere = seen["memory"] if seen["storage"] is None else ""
+        nowhere = seen["memory"]
         if how == "shares" and len(names) == len(others) == 1:
             how = "shares one"
         if how in ("alone", "copy", "cast") and (is_meta or nowhere):
