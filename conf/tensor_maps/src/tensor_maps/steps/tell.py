@@ -336,10 +336,11 @@ class _Words:
 
     def _instead(self, name: str) -> str:
         """Say which dtype a name has now, if what had that name had another one."""
-        was, now = (facts[name].form[2] if name in facts else None
-                    for facts in (self.was, self.now))  # fmt: skip
-        text = f" in {now} instead of {was}".replace("torch.", "")
-        return "" if was is None or was == now else text
+        if name not in self.was:
+            return ""
+        dtypes = (facts[name].form[2] for facts in (self.now, self.was))
+        now, was = (str(dtype).removeprefix("torch.") for dtype in dtypes)
+        return "" if now == was else f" in {now} instead of {was}"
 
     def _group(self, group: list[New]) -> str:
         """Say of names, to which the same happened, what they are now."""
