@@ -65,11 +65,13 @@ def problems_of_data(data: dict) -> Iterator[str]:
             yield f"turns {step}"
 
 
-def python(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a Python of its own that finds the package, from any folder."""
+def python(
+    *arguments: str | Path, path: str = sys.executable, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a Python, by default this one, that finds the package from any folder."""
     variables = {"PYTHONPATH": str(SOURCES), "PYTHONWARNINGS": "ignore"}
     return subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        [path, *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
