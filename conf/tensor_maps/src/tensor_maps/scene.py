@@ -12,30 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from xml.sax.saxutils import quoteattr
 
-from tensor_maps.pen import (
-    EDGE,
-    FAINT,
-    FRAME,
-    INK,
-    LINE,
-    PAPER,
-    SMALL,
-    TEXT,
-    TROUBLE,
-    group,
-    line_mark,
-    placed,
-    printable,
-    rect,
-    rounded,
-    safe_width,
-    small_mark,
-    spread,
-    text_mark,
-    text_width,
-    tinted,
-    wrap,
-)
+from tensor_maps import pen
+from tensor_maps.pen import EDGE, FAINT, FRAME, INK, LINE, PAPER, SMALL, TEXT, TROUBLE
 from tensor_maps.story import Memory, Story, Tag, caption_of, story_of, words_of
 
 WIDTH = 640.0  # pixels that a drawing takes at most, if nothing else is said
@@ -52,17 +30,22 @@ STEM, BEND, APART = 20.0, 26.0, 8.0
 APARTS = (116.0, 0.0)  # of two pills whose stems bend into a row; 0: none does
 # Blocks on shelves, and what is beside these.
 BETWEEN, BETWEEN_SHELVES, FRAME_EDGE, FRAME_FOOT = 16.0, 14.0, 8.0, 18.0
-MARGIN, LANE, MOST_LANES, COPIED = 16.0, 8.0, 3, round(safe_width("copied", SMALL)) + 4
+MARGIN, LANE, MOST_LANES, COPIED = (
+    16.0,
+    8.0,
+    3,
+    round(pen.safe_width("copied", SMALL)) + 4,
+)
 # Arcs and their labels.
 STOPS, GRADIENT, LABEL, BAR_HALF = "gradient stops", "gradient", 15.0, 10.0
-BESIDE_BAR = safe_width(STOPS, SMALL) + 36
+BESIDE_BAR = pen.safe_width(STOPS, SMALL) + 36
 
 
 @dataclass
 class Drawing:
     """Marks of SVG and their size; what they show, in words and as a short caption.
 
-    The marks belong together: one may open a group that another closes. ``top`` is
+    The marks belong together: one may open a pen.group that another closes. ``top`` is
     where the drawing begins: the pills of a scene stand below zero, the arcs above.
     """
 
@@ -75,15 +58,18 @@ class Drawing:
 
     def frame(self, edge: float = 0.0) -> str:
         """Return the attributes of its size, with an edge around it."""
-        wide, high = rounded(self.width + 2 * edge), rounded(self.height + 2 * edge)
-        place = f"{rounded(-edge)} {rounded(self.top - edge)}"
+        wide, high = (
+            pen.rounded(self.width + 2 * edge),
+            pen.rounded(self.height + 2 * edge),
+        )
+        place = f"{pen.rounded(-edge)} {pen.rounded(self.top - edge)}"
         return f'viewBox="{place} {wide} {high}" width="{wide}" height="{high}"'
 
     def svg(self, attributes: str = "") -> str:
         """Return the drawing as SVG for a page, in the page's font."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}role="img" '
-            f"aria-label={quoteattr(printable(self.words))} {self.frame()} "
+            f"aria-label={quoteattr(pen.printable(self.words))} {self.frame()} "
             f'fill="currentColor" font-size="{TEXT:g}" overflow="visible" '
             f'text-rendering="geometricPrecision">{"".join(self.marks)}</svg>'
         )
@@ -182,7 +168,7 @@ class _Block:
         names = BAR_NAME * len(self.parts) * self.names_bars
         high = max(0.0, self.lines * self.line_step - LINE_GAP) + names
         self.row_height = HIGH if self.memory.is_ghost else high
-        widest = max((safe_width(cell, SMALL) for cell in cells), default=0.0)
+        widest = max((pen.safe_width(cell, SMALL) for cell in cells), default=0.0)
         self.cell_of_grid = max(18.0, widest + 6)
         for one in self.pills if self.lines == 1 else ():
             one.span = self.spans(one.tag)[0][:2] if one.tag.parts else ()
@@ -229,7 +215,7 @@ def _block(scene: _Scene, memory: Memory, apart: float, least: float) -> _Block:
     """
     pills, room = [], scene.room
     for tag in memory.tags:
-        wide = safe_width(tag.name, 14.0, True) + LOCK * (tag.sign == "frozen")
+        wide = pen.safe_width(tag.name, 14.0, True) + LOCK * (tag.sign == "frozen")
         pills.append(_Pill(tag, min(max(LEAST_PILL, wide + 16), room, MOST_PILL)))
     block = _Block(memory, *_row(memory, room, least), pills)
     if not (_bend(block, room, apart) or _stand(block, room)):
@@ -237,16 +223,18 @@ def _block(scene: _Scene, memory: Memory, apart: float, least: float) -> _Block:
     limit = min(room, max(block.width, LEAST_TEXT))
     for line in [*scene.said[memory], *memory.lines]:
         # A line that is whole in Helvetica is made to fit in any other font.
-        fits = text_width(line, SMALL) * LOOSE <= limit
-        block.texts += [(one, FAINT) for one in ([line] if fits else wrap(line, limit))]
+        fits = pen.text_width(line, SMALL) * LOOSE <= limit
+        block.texts += [
+            (one, FAINT) for one in ([line] if fits else pen.wrap(line, limit))
+        ]
     for tag in filter(lambda one: one.raises, memory.tags):
         line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"
-        block.texts += [(one, TROUBLE) for one in wrap(line, limit)]
-    wide = max((text_width(text, SMALL) for text, _ in block.texts), default=0.0)
+        block.texts += [(one, TROUBLE) for one in pen.wrap(line, limit)]
+    wide = max((pen.text_width(text, SMALL) for text, _ in block.texts), default=0.0)
     wanted = max(block.width, min(limit, wide * LOOSE))
     for tag in filter(lambda one: one.grid, memory.tags):
         wide = block.cell_of_grid * len(tag.grid[0])
-        wide = max(wide, safe_width(tag.name + READS, SMALL))
+        wide = max(wide, pen.safe_width(tag.name + READS, SMALL))
         if wide <= room:
             block.grid, wanted = tag, max(wanted, wide)
     block.move((wanted - block.width) / 2)
@@ -262,9 +250,9 @@ def _row(memory: Memory, room: float, least: float) -> tuple[float, int, int]:
     """
     count = len(memory.cells)
     if count < 2:
-        wide = max(map(safe_width, memory.cells), default=0.0) + 14
+        wide = max(map(pen.safe_width, memory.cells), default=0.0) + 14
         return min(room, max(64.0 if wide > CELL + 16 else CELL, wide)), 1, 0
-    widest = max(map(text_width, memory.cells))
+    widest = max(map(pen.text_width, memory.cells))
     every = memory.columns % count
     spare = room - ROW_GAP * (count // every - 1 if every else 0)
     each, tight = max(CELL, widest * 1.2 + 9), max(NARROW_CELL, widest + 4)
@@ -331,7 +319,7 @@ def _stand(block: _Block, room: float) -> bool:
     block.move((block.width - row) / 2)
     order = sorted(pills, key=lambda one: one.centre)
     widths = [one.wide for one in order]
-    spots = spread([one.centre for one in order], widths, APART, block.width)
+    spots = pen.spread([one.centre for one in order], widths, APART, block.width)
     inner = min(7.0, row / 2)
     for one, one.centre in zip(order, spots, strict=True):
         low, high = one.span or (0.0, row)
@@ -362,8 +350,8 @@ def _block_marks(block: _Block, steady: bool) -> Iterator[str]:
     memory, x, y = block.memory, block.left, block.shelf.row_top
     if memory.cells:
         dash = ' stroke-dasharray="4 3"' if memory.dashed else ""
-        colour = f'{tinted(memory.colour)} stroke="{memory.colour}"'
-        moved = f'<g transform="{placed("translate({} {})", x, y)}">' * steady
+        colour = f'{pen.tinted(memory.colour)} stroke="{memory.colour}"'
+        moved = f'<g transform="{pen.placed("translate({} {})", x, y)}">' * steady
         yield (
             f'<g class="tm-row" data-memory="{memory.number}" {colour} '
             f'stroke-width="1.5"{dash}>{moved}'
@@ -377,7 +365,7 @@ def _block_marks(block: _Block, steady: bool) -> Iterator[str]:
     yield from (_pill_mark(memory, one) for one in block.pills)
     x, y = block.x + block.width / 2, y + block.row_height + 13
     for line, fill in block.texts:
-        yield small_mark(line, x, y, fill=fill, room=block.width)
+        yield pen.small_mark(line, x, y, fill=fill, room=block.width)
         y += LINE
     if block.grid:
         yield _grid(block, x, y + 3)
@@ -386,13 +374,13 @@ def _block_marks(block: _Block, steady: bool) -> Iterator[str]:
 def _cell(block: _Block, at: int, left: float, top: float) -> str:
     memory, new = block.memory, at in block.memory.changed
     x, y = left + block.cell(at), top + at // block.per_line * block.line_step
-    box = rect(x, y, block.each, HIGH, 'fill-opacity="1"' if new else "")
+    box = pen.rect(x, y, block.each, HIGH, 'fill-opacity="1"' if new else "")
     place = x + block.each / 2, y + HIGH / 2 + 4.7
     fill, room = PAPER if new else INK, block.each - 4
     look = {"bold": new, "fill": fill, "room": room}
-    text = text_mark(memory.cells[at], *place, look=IN_ROW, **look)
+    text = pen.text_mark(memory.cells[at], *place, look=IN_ROW, **look)
     more = {"opacity": ".45"} if at in memory.unheld else {}
-    return group("tm-cell changed" if new else "tm-cell", box + text, **more)
+    return pen.group("tm-cell changed" if new else "tm-cell", box + text, **more)
 
 
 def _bar(block: _Block, lane: int, left: float, top: float) -> str:
@@ -402,16 +390,16 @@ def _bar(block: _Block, lane: int, left: float, top: float) -> str:
     y = top + HIGH + 5 + lane * (BAR + BAR_NAME * names)
     for start, stop, line in spans:
         down, long = y + line * block.line_step, max(2.0, stop - start - 4)
-        d += placed("M{} {}h{}", left + start + 2, down, long)
+        d += pen.placed("M{} {}h{}", left + start + 2, down, long)
     drawn = f'<path d="{d}" stroke-width="4" stroke-dasharray="none"/>'
     if names:
         edge, (start, _, _), (last, stop, _) = block.left - block.x, spans[0], spans[-1]
-        half = min(safe_width(tag.name, SMALL, True), block.width) / 2
+        half = min(pen.safe_width(tag.name, SMALL, True), block.width) / 2
         middle = edge + (start + max(stop, last + 3)) / 2
         x = left - edge + min(max(middle, half), block.width - half)
         look = {"bold": True, "fill": block.memory.colour, "look": IN_ROW}
         room = min(2 * half + 1, block.width)
-        drawn += small_mark(tag.name, x, y + 13.5, room=room, **look)
+        drawn += pen.small_mark(tag.name, x, y + 13.5, room=room, **look)
     return drawn
 
 
@@ -419,19 +407,19 @@ def _grid(block: _Block, middle: float, y: float) -> str:
     """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
     memory, tag, each = block.memory, block.grid, block.cell_of_grid
     left, read = middle - each * len(tag.grid[0]) / 2, set()
-    boxes, texts = "", small_mark(tag.name + READS, middle, y)
+    boxes, texts = "", pen.small_mark(tag.name + READS, middle, y)
     for down, row in enumerate(tag.grid):
         top = y + 6 + down * GRID_LINE
         for right, at in enumerate(row):
             x, new, again = left + right * each, at in memory.changed, at in read
             look = 'fill-opacity=".3"' if new else 'fill="none"'
             look += ' stroke-dasharray="2 2"' if again else ""
-            boxes += rect(x, top, each, GRID_LINE, look)
+            boxes += pen.rect(x, top, each, GRID_LINE, look)
             look = {"bold": new, "fill": FAINT if again else INK, "room": each - 2}
-            texts += small_mark(memory.cells[at], x + each / 2, top + 12.5, **look)
+            texts += pen.small_mark(memory.cells[at], x + each / 2, top + 12.5, **look)
             read.add(at)
     line = f'<g fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6">'
-    return group("tm-grid", f"{line}{boxes}</g>{texts}", data_name=tag.name)
+    return pen.group("tm-grid", f"{line}{boxes}</g>{texts}", data_name=tag.name)
 
 
 def _pill_mark(memory: Memory, one: _Pill) -> str:
@@ -450,36 +438,36 @@ def _pill_mark(memory: Memory, one: _Pill) -> str:
     }[one.stem]
     if one.stem == "down" and abs(end - x) < 0.5:
         d = "M{} {}V{}", x, foot, row_top
-    drawn = line_mark(placed(*d), colour, 3) if memory.cells else ""
+    drawn = pen.line_mark(pen.placed(*d), colour, 3) if memory.cells else ""
     look = f'rx="13" fill="{colour}"'
     if is_ghost:
         look = f'rx="13" fill="none" stroke="{colour}" stroke-width="2" '
         look += 'stroke-dasharray="5 4"'
     elif tag.is_new:
         look += f' stroke="{INK}" stroke-width="2"'
-    drawn += rect(left, y, one.wide, PILL, look)
+    drawn += pen.rect(left, y, one.wide, PILL, look)
     if tag.sign == "leaf":  # a second outline
         outline = f'rx="10" fill="none" stroke="{PAPER}" stroke-width="1.5"'
-        drawn += rect(left + 3, y + 3, one.wide - 6, PILL - 6, outline)
+        drawn += pen.rect(left + 3, y + 3, one.wide - 6, PILL - 6, outline)
     lock = LOCK if tag.sign == "frozen" else 0.0
     if lock:
-        drawn += rect(left + 8, y + 12, 10, 7, f'rx="1" fill="{PAPER}"')
-        arch = placed("M{} {}v-3a3 3 0 0 1 6 0v3", left + 10, y + 13)
-        drawn += line_mark(arch, PAPER, 1.5)
+        drawn += pen.rect(left + 8, y + 12, 10, 7, f'rx="1" fill="{PAPER}"')
+        arch = pen.placed("M{} {}v-3a3 3 0 0 1 6 0v3", left + 10, y + 13)
+        drawn += pen.line_mark(arch, PAPER, 1.5)
     look = {"size": 14.0, "bold": True, "fill": colour if is_ghost else PAPER}
     room = one.wide - 12 - lock
-    drawn += text_mark(tag.name, x + lock / 2, y + 18, room=room, **look)
+    drawn += pen.text_mark(tag.name, x + lock / 2, y + 18, room=room, **look)
     if tag.raises and not is_ghost:
         drawn += _cross(right - 3, y + 3, 7)
     more = {"data_sign": tag.sign} if tag.sign else {}
     more |= {"data_new": ""} if tag.is_new else {}
-    return group("tm-tag", drawn, data_name=tag.name, **more)
+    return pen.group("tm-tag", drawn, data_name=tag.name, **more)
 
 
 def _cross(x: float, y: float, half: float) -> str:
-    arm = rounded(2 * half)
-    d = placed("M{} {}", x - half, y - half) + f"l{arm} {arm}m0-{arm}l-{arm} {arm}"
-    return line_mark(d, TROUBLE, 4, name="tm-cross")
+    arm = pen.rounded(2 * half)
+    d = pen.placed("M{} {}", x - half, y - half) + f"l{arm} {arm}m0-{arm}l-{arm} {arm}"
+    return pen.line_mark(d, TROUBLE, 4, name="tm-cross")
 
 
 # Ways of gradients above the names ----------------------------------------------------
@@ -534,22 +522,22 @@ class _Arc:
 
     def mark(self, y: float) -> str:
         """Return what is drawn above the pills, whose upper edge is at ``y``."""
-        d = placed("M{} {}", self.ends[0], y)
+        d = pen.placed("M{} {}", self.ends[0], y)
         for _, *ends in self.curves[: 1 if self.kind == "stop" else 2]:
             numbers = (number for x, up in ends for number in (x, y - up))
-            d += placed("C{} {} {} {} {} {}", *numbers)
+            d += pen.placed("C{} {} {} {} {} {}", *numbers)
         if self.kind == "flow":
             return _arc_mark(d, self.ends[1], y)
-        bar = placed(
+        bar = pen.placed(
             "M{} {}v{}", self.ends[1], y - self.height - BAR_HALF, 2 * BAR_HALF
         )
-        dashed = line_mark(d, FAINT, 2, "4 4")
-        return f'<g class="tm-cut">{dashed}{line_mark(bar, INK, 4)}</g>'
+        dashed = pen.line_mark(d, FAINT, 2, "4 4")
+        return f'<g class="tm-cut">{dashed}{pen.line_mark(bar, INK, 4)}</g>'
 
 
 def _arc_mark(d: str, x: float, y: float) -> str:
-    head = placed("M{} {}l5 8l5-8", x - 5, y - 9)
-    return line_mark(d + head, INK, 2, name="tm-arc")
+    head = pen.placed("M{} {}l5 8l5-8", x - 5, y - 9)
+    return pen.line_mark(d + head, INK, 2, name="tm-arc")
 
 
 @dataclass(eq=False)
@@ -576,7 +564,7 @@ class _Shelf:
         self._set_heights()
         for text, kinds in ((STOPS, ("stop",)), (GRADIENT, ("flow", "in"))):
             arcs = [arc for arc in self.arcs if arc.kind in kinds and text not in told]
-            half = safe_width(text, SMALL) / 2 + 1
+            half = pen.safe_width(text, SMALL) / 2 + 1
             for lift in (0.0, LABEL + 10) if arcs else ():
                 told.add(text)
                 arcs[0].label = lift
@@ -606,7 +594,8 @@ class _Shelf:
             end, up, middle = arc.ends[1], arc.height, (arc.ends[0] + arc.ends[-1]) / 2
             if arc.kind == "stop":
                 aside = end + (half + 8 if end > arc.ends[0] else -half - 8)
-                spots += [(aside, up - 4)] if low <= aside <= high else []
+                beside = [(aside, up - 4), (aside, up - 11)]
+                spots += beside if low <= aside <= high else []
                 moves = (0, 0.3, -0.3, 0.6, -0.6, 0.95, -0.95)
                 spots += [(end + half * move, up + BAR_HALF + 5) for move in moves]
             elif arc.kind == "flow":
@@ -631,7 +620,7 @@ class _Shelf:
         y = self.pill_top
         yield from (arc.mark(y) for arc in self.arcs if arc.kind in ("flow", "stop"))
         for text, x, up, half in self.labels:
-            yield small_mark(text, x, y - up, room=2 * half)
+            yield pen.small_mark(text, x, y - up, room=2 * half)
 
 
 # All memories -------------------------------------------------------------------------
@@ -711,12 +700,13 @@ class _Scene:
 
     def _leave_margins(self) -> None:
         """Leave room beside the shelves for what leads from one to another."""
-        sources = {a for k, a, b in self.ways if k == "flow" and a.shelf is not b.shelf}
-        across = min(len(sources), MOST_LANES)
-        copied = any(a.shelf is not b.shelf for a, b in self.copied)
+        flows = [(a, b) for kind, a, b in self.ways if kind == "flow"]
+        across = len({a for a, b in flows if a.shelf is not b.shelf})
+        if across:
+            self.right_end -= MARGIN + LANE * (min(across, MOST_LANES) - 1)
+        if copied := any(a.shelf is not b.shelf for a, b in self.copied):
+            self.left += MARGIN
         if across or copied:
-            self.left += MARGIN * copied
-            self.right_end -= (MARGIN + LANE * (across - 1)) * bool(across)
             self._set_shelves()
 
     def _set_arrows(self) -> None:
@@ -832,10 +822,10 @@ class _Scene:
             top, foot = leaves.shelf.pill_top, comes.shelf.pill_top
             low, high = top - leaves.height, foot - comes.height
             turn = 8 if high < low else -8
-            d = placed("M{} {}V{}q0-8 8-8", start, top, low + 8)
-            d += placed("H{}q8 0 8 {}V{}", lane - 8, -turn, high + turn)
-            d += placed("q0 {} -8 {}H{}q-8 0-8 8", -turn, -turn, end + 8)
-            yield _arc_mark(d + placed("V{}", foot - 2), end, foot)
+            d = pen.placed("M{} {}V{}q0-8 8-8", start, top, low + 8)
+            d += pen.placed("H{}q8 0 8 {}V{}", lane - 8, -turn, high + turn)
+            d += pen.placed("q0 {} -8 {}H{}q-8 0-8 8", -turn, -turn, end + 8)
+            yield _arc_mark(d + pen.placed("V{}", foot - 2), end, foot)
         for shelf in self.shelves:
             yield from shelf.sky_marks()
 
@@ -847,27 +837,29 @@ class _Scene:
             left, top = blocks[0].x - FRAME_EDGE, shelf.row_top - FRAME_EDGE
             wide = blocks[-1].x + blocks[-1].width + FRAME_EDGE - left
             look = f'rx="8" fill="{PAPER}" stroke="{FRAME}"'
-            yield rect(left, top, wide, shelf.end - top, look)
+            yield pen.rect(left, top, wide, shelf.end - top, look)
             look = {"anchor": "start", "room": wide - 8}
-            yield small_mark(f"on {device}", left + 6, shelf.end - 6, **look)
+            yield pen.small_mark(f"on {device}", left + 6, shelf.end - 6, **look)
 
     def _copy(self, one: _Block, other: _Block) -> str:
         """Draw the dashed arrow from a row to its copy, beside it or below."""
         y, foot = (at.shelf.row_top + HIGH / 2 for at in (one, other))
         is_beside = one.shelf is other.shelf
-        is_right = is_beside and other.x > one.x
-        begin, end = one.side(is_right), other.side(is_beside and not is_right)
-        way = -1 if is_beside and not is_right else 1
+        way = -1 if is_beside and other.x < one.x else 1
+        is_right = is_beside and way > 0
+        begin, end = one.side(is_right), other.side(way < 0)
         if is_beside:
-            d = placed("M{} {}H{}", begin, y, end)
+            d = pen.placed("M{} {}H{}", begin, y, end)
             x, above, anchor = (begin + end) / 2, y - 7, "middle"
         else:
             lane, down = EDGE + 3, 8 if foot > y else -8
-            d = placed("M{} {}H{}q-8 0-8 {}", begin, y, lane + 8, down)
-            d += placed("V{}q0 {} 8 {}H{}", foot - down, down, down, end)
+            d = pen.placed("M{} {}H{}q-8 0-8 {}", begin, y, lane + 8, down)
+            d += pen.placed("V{}q0 {} 8 {}H{}", foot - down, down, down, end)
             lower = max(one.shelf, other.shelf, key=lambda shelf: shelf.row_top)
             x, above, anchor = lane + 7, lower.pill_top - lower.sky - 5, "start"
-        head = placed("M{} {}l{} 5l{} 5", end - 6 * way, foot - 5, 6 * way, -6 * way)
-        text = small_mark("copied", x, above, anchor=anchor)
-        dashed = line_mark(d, FAINT, 2, "4 4")
-        return f'<g class="tm-copy">{dashed}{line_mark(head, FAINT, 2)}{text}</g>'
+        head = pen.placed(
+            "M{} {}l{} 5l{} 5", end - 6 * way, foot - 5, 6 * way, -6 * way
+        )
+        text = pen.small_mark("copied", x, above, anchor=anchor)
+        dashed = pen.line_mark(d, FAINT, 2, "4 4")
+        return f'<g class="tm-copy">{dashed}{pen.line_mark(head, FAINT, 2)}{text}</g>'
