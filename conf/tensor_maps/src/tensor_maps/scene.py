@@ -30,12 +30,8 @@ STEM, BEND, APART = 20.0, 26.0, 8.0
 APARTS = (116.0, 0.0)  # of two pills whose stems bend into a row; 0: none does
 # Blocks on shelves, and what is beside these.
 BETWEEN, BETWEEN_SHELVES, FRAME_EDGE, FRAME_FOOT = 16.0, 14.0, 8.0, 18.0
-MARGIN, LANE, MOST_LANES, COPIED = (
-    16.0,
-    8.0,
-    3,
-    round(pen.safe_width("copied", SMALL)) + 4,
-)
+MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
+COPIED = round(pen.safe_width("copied", SMALL)) + 4
 # Arcs and their labels.
 STOPS, GRADIENT, LABEL, BAR_HALF = "gradient stops", "gradient", 15.0, 10.0
 BESIDE_BAR = pen.safe_width(STOPS, SMALL) + 36
@@ -58,12 +54,9 @@ class Drawing:
 
     def frame(self, edge: float = 0.0) -> str:
         """Return the attributes of its size, with an edge around it."""
-        wide, high = (
-            pen.rounded(self.width + 2 * edge),
-            pen.rounded(self.height + 2 * edge),
-        )
-        place = f"{pen.rounded(-edge)} {pen.rounded(self.top - edge)}"
-        return f'viewBox="{place} {wide} {high}" width="{wide}" height="{high}"'
+        size = self.width + 2 * edge, self.height + 2 * edge
+        place = 'viewBox="{} {} {} {}" width="{}" height="{}"'
+        return pen.placed(place, -edge, self.top - edge, *size, *size)
 
     def svg(self, attributes: str = "") -> str:
         """Return the drawing as SVG for a page, in the page's font."""
@@ -224,9 +217,8 @@ def _block(scene: _Scene, memory: Memory, apart: float, least: float) -> _Block:
     for line in [*scene.said[memory], *memory.lines]:
         # A line that is whole in Helvetica is made to fit in any other font.
         fits = pen.text_width(line, SMALL) * LOOSE <= limit
-        block.texts += [
-            (one, FAINT) for one in ([line] if fits else pen.wrap(line, limit))
-        ]
+        lines = [line] if fits else pen.wrap(line, limit)
+        block.texts += [(one, FAINT) for one in lines]
     for tag in filter(lambda one: one.raises, memory.tags):
         line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"
         block.texts += [(one, TROUBLE) for one in pen.wrap(line, limit)]
@@ -512,13 +504,11 @@ class _Arc:
 
     def points(self) -> Iterator[Point]:
         """Yield points on it, to see what it would run through."""
-        for (a, b, c, d), step in product(self.curves, range(41)):
+        for curve, step in product(self.curves, range(41)):
             t, u = step / 40, 1 - step / 40
             p, q, r, s = u * u * u, 3 * t * u * u, 3 * t * t * u, t * t * t
-            yield (
-                p * a[0] + q * b[0] + r * c[0] + s * d[0],
-                p * a[1] + q * b[1] + r * c[1] + s * d[1],
-            )
+            ways = zip(*curve, strict=True)
+            yield tuple(p * a + q * b + r * c + s * d for a, b, c, d in ways)
 
     def mark(self, y: float) -> str:
         """Return what is drawn above the pills, whose upper edge is at ``y``."""
@@ -528,9 +518,8 @@ class _Arc:
             d += pen.placed("C{} {} {} {} {} {}", *numbers)
         if self.kind == "flow":
             return _arc_mark(d, self.ends[1], y)
-        bar = pen.placed(
-            "M{} {}v{}", self.ends[1], y - self.height - BAR_HALF, 2 * BAR_HALF
-        )
+        low = y - self.height - BAR_HALF
+        bar = pen.placed("M{} {}v{}", self.ends[1], low, 2 * BAR_HALF)
         dashed = pen.line_mark(d, FAINT, 2, "4 4")
         return f'<g class="tm-cut">{dashed}{pen.line_mark(bar, INK, 4)}</g>'
 
@@ -606,11 +595,10 @@ class _Shelf:
         points = [point for arc in self.arcs for point in arc.points()]
         for x, up in spots:
             x = min(max(x, low), high)
-            on_arc = any(
+            if not any(
                 abs(at - x) < half + 2 and up - 5 < y < up + 11 for at, y in points
-            )
-            if not on_arc and all(
-                abs(at - x) >= half + other + 4 or abs(y - up) >= LABEL
+            ) and not any(
+                abs(at - x) < half + other + 4 and abs(y - up) < LABEL
                 for _, at, y, other in self.labels
             ):
                 return x, up
@@ -845,7 +833,7 @@ class _Scene:
         """Draw the dashed arrow from a row to its copy, beside it or below."""
         y, foot = (at.shelf.row_top + HIGH / 2 for at in (one, other))
         is_beside = one.shelf is other.shelf
-        way = -1 if is_beside and other.x < one.x else 1
+        way = -6 if is_beside and other.x < one.x else 6
         is_right = is_beside and way > 0
         begin, end = one.side(is_right), other.side(way < 0)
         if is_beside:
@@ -857,9 +845,7 @@ class _Scene:
             d += pen.placed("V{}q0 {} 8 {}H{}", foot - down, down, down, end)
             lower = max(one.shelf, other.shelf, key=lambda shelf: shelf.row_top)
             x, above, anchor = lane + 7, lower.pill_top - lower.sky - 5, "start"
-        head = pen.placed(
-            "M{} {}l{} 5l{} 5", end - 6 * way, foot - 5, 6 * way, -6 * way
-        )
+        head = pen.placed("M{} {}l{} 5l{} 5", end - way, foot - 5, way, -way)
         text = pen.small_mark("copied", x, above, anchor=anchor)
         dashed = pen.line_mark(d, FAINT, 2, "4 4")
         return f'<g class="tm-copy">{dashed}{pen.line_mark(head, FAINT, 2)}{text}</g>'
