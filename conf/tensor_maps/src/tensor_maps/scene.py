@@ -640,39 +640,33 @@ class _Scene:
 
     def _set_shelves(self) -> None:
         """Set memories side by side, if need be in narrower cells; else in shelves."""
-        self.shelves = self._shelves()
-        blocks = [block for shelf in self.shelves for block in shelf.blocks]
-        block = self.block = {block.memory: block for block in blocks}
-        self.copied = [(block[one], block[other]) for one, other in self.copies]
-        for shelf in self.shelves:
-            for block in shelf.blocks:
-                block.shelf = shelf
-                for one in block.pills:
-                    one.shelf = shelf
-        pill = {one.tag: one for block in blocks for one in block.pills}
-        ways = ("stop", self.story.stops), ("flow", self.story.flows)
-        self.ways = [(kind, pill[a], pill[b]) for kind, two in ways for a, b in two]
-
-    def _shelves(self) -> list[_Shelf]:
-        memories = self.story.memories
-        self.room = self.right_end - self.left - 2 * self.inset
+        self.room, rows = self.right_end - self.left - 2 * self.inset, []
         ways = [(apart, BETWEEN, CELL) for apart in APARTS]
         ways += product(APARTS, (BETWEEN, 8.0), (23.0, STEADY_CELL, NARROW_CELL))
         if self.steady:
             ways = [(apart, BETWEEN, STEADY_CELL) for apart in APARTS]
         for apart, self.between, cell in ways:
-            blocks = [_block(self, memory, apart, cell) for memory in memories]
-            if self._wide(blocks) <= self.room + 0.01:
-                return [_Shelf(blocks)] if blocks else []
-        self.between = BETWEEN
-        shelves: list[_Shelf] = []
-        for memory in memories:
-            block = _block(self, memory, APARTS[0], ways[0][2])
-            if shelves and self._wide([*shelves[-1].blocks, block]) <= self.room + 0.01:
-                shelves[-1].blocks.append(block)
-            else:
-                shelves.append(_Shelf([block]))
-        return shelves
+            row = [_block(self, one, apart, cell) for one in self.story.memories]
+            if self._wide(row) <= self.room + 0.01:
+                rows = [row] if row else []
+                break
+        else:
+            self.between = BETWEEN
+            for memory in self.story.memories:
+                block = _block(self, memory, APARTS[0], ways[0][2])
+                if rows and self._wide([*rows[-1], block]) <= self.room + 0.01:
+                    rows[-1].append(block)
+                else:
+                    rows.append([block])
+        self.shelves, self.block, pill = [_Shelf(row) for row in rows], {}, {}
+        for shelf in self.shelves:
+            for block in shelf.blocks:
+                block.shelf, self.block[block.memory] = shelf, block
+                for one in block.pills:
+                    one.shelf, pill[one.tag] = shelf, one
+        self.copied = [(self.block[one], self.block[two]) for one, two in self.copies]
+        ways = ("stop", self.story.stops), ("flow", self.story.flows)
+        self.ways = [(kind, pill[a], pill[b]) for kind, two in ways for a, b in two]
 
     def _wide(self, blocks: list[_Block]) -> float:
         return sum(block.width for block in blocks) + sum(self._gaps(blocks))
