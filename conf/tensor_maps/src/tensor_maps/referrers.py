@@ -226,9 +226,11 @@ def _ways(
         return
     holders = parents.get(id(thing), ())
     for holder, label in holders:
-        is_scope = isinstance(holder, dict) and "__builtins__" in holder
-        if is_scope or id(holder) in below or holder is thing:
-            continue  # of a scope the names are known
+        is_dict = isinstance(holder, dict)
+        if is_dict and "__builtins__" in holder and "__name__" in holder:
+            continue  # a scope: its names are known
+        if id(holder) in below or holder is thing:
+            continue
         for kind, text, where in _ways(holder, (*below, id(thing)), names, parents):
             yield "path" if kind == "name" else kind, text + label, where
     if below and not holders:

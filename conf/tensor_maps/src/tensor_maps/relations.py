@@ -73,10 +73,10 @@ def sharing_in(
     """Compare two of the arguments of the call that a frame makes."""
     __tracebackhide__ = True
     texts = argument_texts(frame, len(values))
-    names = [texts[at] or f"argument {at + 1}" for at in pair]
-    sides = [dict(parts_of(n, values[at])) for n, at in zip(names, pair, strict=True)]
-    for at, parts in zip(pair, sides, strict=True):
-        if not parts:
+    names, sides = [texts[at] or f"argument {at + 1}" for at in pair], []
+    for name, at in zip(names, pair, strict=True):
+        sides.append(dict(parts_of(name, values[at])))
+        if not sides[-1]:
             raise TypeError(
                 f"{caller}() takes tensors, arrays, or modules and containers with "
                 f"tensors in them, not {type(values[at]).__name__}"
@@ -97,17 +97,15 @@ def _pairs(one: dict[str, Any], other: dict[str, Any]) -> Iterator[Sharing]:
     """Yield what can be said of pairs, but not of all that are on two storages."""
     values = [*one.items(), *other.items()]
     memories, nowhere = placed(value for _, value in values)
-    of_one = {id(value): name for name, value in one.items()}
-    for name, value in other.items():
-        if id(value) in of_one:
-            same = f"{of_one[id(value)]} and {name} are the same object"
-            yield Sharing(True, same)
-    for lane in lanes(memories):
-        here = [(*values[at], memories[at]) for at in lane if at < len(one)]
-        there = [(*values[at], memories[at]) for at in lane if at >= len(one)]
+    for lane in [*lanes(memories), [*nowhere]]:
+        here = [number for number in lane if number < len(one)]
+        there = [number for number in lane if number >= len(one)]
         for a, b in itertools.product(here, there):
-            if a[1] is not b[1]:
-                yield _compare(*a, *b)
+            (first, x), (second, y) = values[a], values[b]
+            if x is y:
+                yield Sharing(True, f"{first} and {second} are the same object")
+            elif a in memories:
+                yield _compare(first, x, memories[a], second, y, memories[b])
     for number, why in nowhere.items():
         has = "is " if why.startswith(("a ", "empty")) else "has "
         has = "" if why.startswith("it ") else has
@@ -117,9 +115,8 @@ def _pairs(one: dict[str, Any], other: dict[str, Any]) -> Iterator[Sharing]:
     (first, x), (second, y) = values[0], values[-1]
     places = ["cpu" if is_array(value) else str(value.device) for value in (x, y)]
     if places[0] != places[1]:
-        yield Sharing(
-            False, f"no: {first} is on {places[0]} and {second} on {places[1]}"
-        )
+        apart = f"no: {first} is on {places[0]} and {second} on {places[1]}"
+        yield Sharing(False, apart)
     yield Sharing(False, f"no: {second} has its own memory")
 
 
@@ -128,13 +125,10 @@ def _compare(first: str, x: Any, a: Memory, second: str, y: Any, b: Memory) -> S
     windows = [(one.first, one.shape, one.strides, one.item_size) for one in (a, b)]
     both = f"{first} and {second} share memory"
     if not overlap(*windows):
-        begin = min(a.start, b.start)
-        reaches = [
-            f"{name} is within bytes {one.reach[0] - begin} to {one.reach[1] - begin}"
-            for name, one in ((first, a), (second, b))
-        ]
-        why = f"no: one storage, but no byte in common ({', '.join(reaches)})"
-        return Sharing(False, why)
+        ends = [end - min(a.start, b.start) for end in (*a.reach, *b.reach)]
+        why = "no: one storage, but no byte in common ({} is within bytes {} to {}, "
+        why += "{} is within bytes {} to {})"
+        return Sharing(False, why.format(first, *ends[:2], second, *ends[2:]))
     storages = [tried(lambda t=t: t.untyped_storage()._cdata) for t in (x, y)]
     if is_array(x) != is_array(y):
         why = f"{both}, through NumPy"

@@ -1,13 +1,6 @@
 """Assert in tests what shares memory, and which tensors a gradient reaches.
 
-For example::
-
-    from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
-
-    def test_target_network():
-        target = copy.deepcopy(net)
-        assert_no_sharing(net, target)
-        assert_gradient_reaches(loss(net(x)), net)
+For example ``assert_no_sharing(net, copy.deepcopy(net))``.
 """
 
 from __future__ import annotations
@@ -31,11 +24,8 @@ MOST_TOLD, MOST_TEXT = 5, 40
 def assert_no_sharing(*values: object) -> None:
     """Assert that no two of the values have a byte of memory in common.
 
-    Parameters
-    ----------
-    *values
-        Two or more tensors, arrays, modules, optimizers or containers of these, of
-        any shape and on any device. Tensors inside the same value may share.
+    The values are two or more tensors or arrays of any shape and on any device, or
+    objects that hold some, such as modules. Tensors inside the same value may share.
 
     Raises
     ------
@@ -54,8 +44,8 @@ def assert_no_sharing(*values: object) -> None:
 def assert_sharing(*values: object) -> None:
     """Assert that each two of the values have a byte of memory in common.
 
-    The parameters and errors are those of :func:`assert_no_sharing`. The message says
-    why two values don't share memory.
+    The values and errors are those of :func:`assert_no_sharing`. The message says why
+    two values don't share memory.
     """
     __tracebackhide__ = True
     for one in _compared(sys._getframe(1), "assert_sharing", values):
@@ -77,38 +67,31 @@ def _compared(frame: FrameType, caller: str, values: tuple) -> Iterator[Sharing]
 def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """Assert that ``loss.backward()`` gives a gradient to each of the tensors.
 
-    It follows the graph and doesn't run ``backward()``.
-
-    Parameters
-    ----------
-    loss
-        A tensor of any shape.
-    *values
-        Modules (their parameters), tensors, and containers of these. Buffers of a
-        module are ignored.
+    It follows the graph behind ``loss``, of any shape, and doesn't run ``backward()``.
+    The values are modules (their parameters, not their buffers), tensors, and
+    containers of these.
 
     Raises
     ------
     AssertionError
-        If one isn't reached. The message has its name and the reason.
+        If some aren't reached. The message has their names and the reason.
     TypeError, RuntimeError
         As :func:`tensor_maps.flows`.
     """
     __tracebackhide__ = True
     frame, caller = sys._getframe(1), "assert_gradient_reaches"
     name, tensors, flow = _flow(frame, caller, loss, values)
+    reached = listing(_few([one for one in flow if flow[one]], 3))
+    why = f"no path, the graph of {name} reaches {reached} only"
+    if not loss.requires_grad:
+        why = f"{name} has no graph (its requires_grad is False)"
+    elif not reached:
+        why = f"no path, the graph of {name} reaches none of the tensors"
     cut: dict[str, list[str]] = {}
-    reached = listing(_few([n for n, is_reached in flow.items() if is_reached], 3))
-    for missed in (n for n, is_reached in flow.items() if not is_reached):
-        why = "requires_grad is False"
-        if tensors[missed].requires_grad:
-            only = (
-                f"reaches {reached} only" if reached else "reaches none of the tensors"
-            )
-            why = f"no path, the graph of {name} {only}"
-            if not loss.requires_grad:
-                why = f"{name} has no graph (its requires_grad is False)"
-        cut.setdefault(why, []).append(missed)
+    for one in flow:
+        if not flow[one]:
+            frozen = not tensors[one].requires_grad
+            cut.setdefault("requires_grad is False" if frozen else why, []).append(one)
     if cut:
         said = [f"{listing(_few(names))}: {why}" for why, names in cut.items()]
         raise AssertionError("no gradient reaches " + "; ".join(said))
@@ -117,13 +100,12 @@ def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
 def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """Assert that ``loss.backward()`` gives no gradient to any of the tensors.
 
-    The parameters and errors are those of :func:`assert_gradient_reaches`.
+    The values and errors are those of :func:`assert_gradient_reaches`.
     """
     __tracebackhide__ = True
     frame, caller = sys._getframe(1), "assert_no_gradient_reaches"
     name, _, flow = _flow(frame, caller, loss, values)
-    reached = [n for n, is_reached in flow.items() if is_reached]
-    if reached:
+    if reached := [one for one in flow if flow[one]]:
         raise AssertionError(f"a gradient of {name} reaches {listing(_few(reached))}")
 
 
