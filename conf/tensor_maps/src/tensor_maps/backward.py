@@ -30,13 +30,11 @@ class Saved:
     def to_dict(self) -> dict:
         """Return what was found, as data that JSON can hold.
 
-        ``format`` is 2. ``total`` is the number of bytes of all memories together.
-        ``memories`` has one entry each, the largest first: ``bytes``, ``device``,
-        ``names`` (of the tensors on it that the caller knows), and ``saved``, a list of
-        texts: node, its name for the tensor, shape, dtype. ``freed`` and ``packed``
-        count by the name of nodes what is freed, and what a hook has packed, which is
-        not unpacked. ``ended``: whether the graph goes on after the operations that
-        were looked at.
+        ``total`` is in bytes. ``memories`` has, the largest first, ``bytes``,
+        ``device``, ``names`` (of the tensors on it that the caller knows) and
+        ``saved``, a list of texts: node, its name for the tensor, shape, dtype.
+        ``freed`` and ``packed`` (by a hook, so not looked into) count by the name of
+        nodes. ``ended``: whether the graph goes on after what was looked at.
         """
         return copy.deepcopy(self._data)
 
@@ -57,11 +55,8 @@ class Saved:
         if more := memories[MOST_LINES:]:
             size = size_of(sum(one["bytes"] for one in more))
             lines.append(f"and {count_of(len(more), 'smaller one')}, {size}")
-        if data["freed"]:
-            lines.append(f"freed by backward: {_counted(data['freed'])}")
-        if data["packed"]:
-            packed = "packed by a hook, not looked into"
-            lines.append(f"{packed}: {_counted(data['packed'])}")
+        why = {"freed": "by backward", "packed": "by a hook, not looked into"}
+        lines += [f"{n} {why[n]}: {_counted(data[n])}" for n in why if data[n]]
         if data["ended"]:
             lines.append(f"the graph continues after {MOST_FOLLOWED:,} operations")
         return "\n".join(lines)
@@ -72,12 +67,8 @@ def saved(*values: object, **named: object) -> Saved:
 
     The text is a table with the largest memory first. It lists the bytes, whose memory
     it is, and the nodes that saved it. A tensor and its views count as the same memory.
-
-    Parameters
-    ----------
-    *values, **named
-        Tensors of any shape, modules and containers. Their graphs are followed. Memory
-        is named after these arguments and after what the caller's variables hold.
+    The values are tensors of any shape, or modules and containers with some. Memory is
+    named after these arguments and after what the caller's variables hold.
 
     Raises
     ------
@@ -107,7 +98,7 @@ def saved(*values: object, **named: object) -> Saved:
     for name in sorted(found.values, key=found.ranks.get):  # plain names first
         value = found.values[name]
         if names.setdefault(id(value), name) is name:
-            known[name] = value
+            known.setdefault(name, value)
     with unseen():
         return Saved(_saved(tensors, known))
 
@@ -144,7 +135,6 @@ def _saved(tensors: list[torch.Tensor], known: dict[str, Any]) -> dict:
             }
             found.append(entry)
     return {
-        "format": 2,
         "total": sum(one["bytes"] for one in found),
         "memories": sorted(found, key=lambda one: -one["bytes"]),
         **{what: dict(count) for what, count in counts.items()},

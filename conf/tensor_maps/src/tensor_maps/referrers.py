@@ -52,11 +52,10 @@ class Holders:
     def to_dict(self) -> dict:
         """Return what was found, as data that JSON can hold.
 
-        ``format`` is 1, ``of`` the name, ``bytes`` and ``device`` those of the memory
-        (null where there is none to look at), and ``holders`` a list of ``kind``
-        ("name", "path", "saved" or "unnamed"), ``text`` (``cache['a'][3]``), ``where``
-        ("here", "in f", "in module m") and ``same`` (whether it leads to the same
-        tensor object, and not to another one on its memory).
+        ``of`` is the name, ``bytes`` and ``device`` are those of the memory (null where
+        there is none), and ``holders`` has the ``kind`` ("name", "path", "saved" or
+        "unnamed"), the ``text`` (``cache['a'][3]``), ``where`` ("here", "in f", "in
+        module m") and whether it's the ``same`` tensor, not another one on its memory.
         """
         return copy.deepcopy(self._data)
 
@@ -77,16 +76,11 @@ class Holders:
 def holders(x: object, /) -> Holders:
     """Return who keeps the memory of a tensor or an array alive.
 
-    It finds names in running functions and in modules, items and attributes that lead
-    to the memory (``cache['a'][3]``, ``net.0.weight``, ``optimizer.state``), other
-    tensors that share it, gradients, tensors that graphs saved for backward, hooks,
-    closures, and caches of ``functools``. The result is only text, so it doesn't keep
-    an object alive.
-
-    Parameters
-    ----------
-    x
-        A tensor or a NumPy array, of any shape, layout and device.
+    ``x`` is a tensor or a NumPy array, of any shape, layout and device. It finds names
+    in running functions and in modules, items and attributes that lead to the memory
+    (``cache['a'][3]``, ``net.0.weight``), other tensors that share it, gradients,
+    tensors that graphs saved for backward, hooks, closures, and caches of
+    ``functools``. The result is only text, so it doesn't keep an object alive.
 
     Raises
     ------
@@ -108,7 +102,7 @@ def holders(x: object, /) -> Holders:
     gc.disable()
     try:
         with unseen():
-            return Holders({"format": 1, "of": text or "the tensor"} | _look(frame, x))
+            return Holders({"of": text or "the tensor"} | _look(frame, x))
     finally:
         if collects:
             gc.enable()
