@@ -27,8 +27,27 @@ from tensor_maps.testing import (
 )
 
 
+class Wrapper(torch.Tensor):
+    """A tensor without memory of its own, as quantized weights are."""
+
+    @staticmethod
+    def __new__(cls: type, inner: torch.Tensor) -> Any:
+        """Keep the tensor that this one stands for."""
+        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, *_: Any) -> Any:
+        """Refuse to be looked at."""
+        raise NotImplementedError
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of")  # masked and nested tensors
 def test_why_two_share_or_do_not() -> None:
     a = torch.arange(8.0)
+    wrapper, masked = Wrapper(a), torch.masked.masked_tensor(a, a > 0)
+    parts = torch.nested.nested_tensor([a, a[1:]], layout=torch.jagged)
     b, c, z, copied = a[4:6], a[5:], a.detach(), a.clone()
     n = a.numpy()
     d, m, e = torch.from_dlpack(n), torch.ones(3, device="meta"), torch.empty(0)
@@ -56,7 +75,11 @@ def test_why_two_share_or_do_not() -> None:
         sharing(even, odd): "no: one storage, but no byte in common (even is within "
         "bytes 0 to 3999996, odd is within bytes 4 to 4000000)",
         sharing(a, copied): "no: copied has its own memory",
-        sharing(a, m): "no: a is on cpu and m on meta",
+        sharing(a, m): "no: m has no data",
+        sharing(wrapper, a): "not known: wrapper wraps other tensors",
+        sharing(masked, a): "not known: masked wraps other tensors",
+        sharing(parts, parts.values()): "not known: parts is a nested tensor (layout "
+        "jagged)",
         sharing(a, e): "no: e is empty, no memory",
         sharing(net, [a]): "no: nothing in [a] shares memory with net",
         sharing(sparse, a): "not known: sparse has no storage (layout "
