@@ -34,6 +34,7 @@ from tensor_maps.words import count_of, size_of
 # and lines told.
 MOST_DEPTH, MOST_FOUND, MOST_NODES, MOST_TOLD = 12, 400, 2000, 40
 NOT_SEEN = "What only C++ holds, and arrays inside of other objects, cannot be seen."
+_CACHED = type(functools.lru_cache(len))
 # How a way through Python's own parts of an object is written.
 _PLAINER = [
     (re.compile(r"\.__dict__\['([^']*)'\]"), r".\1"),
@@ -198,7 +199,7 @@ def _climb(level: list, targets: set, names: dict, parents: dict, known: set) ->
         for holder in gc.get_referrers(*level):
             if id(holder) not in known:
                 continue
-            if type(holder) is functools._lru_cache_wrapper:
+            if type(holder) is _CACHED:
                 called = getattr(holder, "__qualname__", "a function")
                 words = f"the cache of {called} (functools.lru_cache)"
                 names[id(holder)] = [(words, "")]
