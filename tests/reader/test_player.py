@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+import gzip
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import ROOT, axe_of
-from tensor_copies.figures.steps import size_of_events
+from reading import ROOT, SCRIPTS, axe_of, soup
+from tensor_copies.figures.steps import (
+    is_watched,
+    opening_of,
+    size_of_events,
+    steps_file,
+)
 from tensor_copies.lessons.player import as_script, shown_first
 from tensor_copies.markup import TEMPLATES
 from tensor_maps import Steps
@@ -167,3 +175,22 @@ def test_without_scripts_or_steps_it_is_a_picture(browser: Any, player: str) -> 
     page.get_by_role("button", name="Forward").click()
     page.wait_for_function(f"({STATE})()[0] === '3 of {EVENTS}'")
     page.close()
+
+
+def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
+    for script in SCRIPTS:
+        page = f"auto_examples/{script.parent.name}/{script.stem}"
+        path = steps_file(ROOT / "docs", page)
+        is_played = is_watched(script) and opening_of(script) != ()
+        assert path.exists() == is_played, script.stem
+        shown = soup(site / f"{page}.html").select(".player")
+        assert bool(shown) == is_played, script.stem
+        if is_played:
+            text = path.read_text(encoding="utf-8")
+            assert len(gzip.compress(text.encode(), 9)) <= 12_000
+            data = json.loads(text)
+            assert "sphinx_gallery_" not in "\n".join(data["code"])
+            statements = ast.parse("\n".join(data["code"])).body
+            first = {step["first"] for step in data["steps"]}
+            simple = {node.lineno for node in statements if not hasattr(node, "body")}
+            assert simple <= first, script.stem

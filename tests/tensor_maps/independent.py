@@ -42,16 +42,34 @@ class Moment(NamedTuple):
 # One tensor or array ------------------------------------------------------------------
 
 
+def is_readable(value: Any) -> bool:
+    """Whether there are elements to read: not of what wraps tensors, or is on meta."""
+    if not isinstance(value, torch.Tensor):
+        return isinstance(value, np.ndarray)
+    if value.layout != torch.strided or value.is_nested or value.is_meta:
+        return False
+    storage = value.untyped_storage()
+    try:
+        return storage.nbytes() == 0 or storage.data_ptr() != 0
+    except RuntimeError:
+        return False
+
+
+def window_of(value: Any) -> tuple[int, tuple[int, ...], list[int], int]:
+    """Return the first address, the shape, the strides and the size of an element."""
+    if isinstance(value, np.ndarray):
+        first = value.__array_interface__["data"][0]
+        return first, value.shape, [*value.strides], value.itemsize
+    size = value.element_size()
+    first = value.untyped_storage().data_ptr() + value.storage_offset() * size
+    return first, tuple(value.shape), [one * size for one in value.stride()], size
+
+
 def content_of(value: Any) -> bytes:
     """Return the bytes of all elements, in the order of the elements."""
-    if isinstance(value, np.ndarray):
-        first, strides, size = _address(value), value.strides, value.itemsize
-        shape = value.shape
-    else:
-        value = value.detach()
-        size, shape = value.element_size(), tuple(value.shape)
-        strides = [stride * size for stride in value.stride()]
-        first = value.untyped_storage().data_ptr() + value.storage_offset() * size
+    if not is_readable(value):
+        return b""
+    first, shape, strides, size = window_of(value)
     if 0 in shape:
         return b""
     # Rows without a gap are read at once: the inner dimensions that lie side by side.
@@ -66,28 +84,48 @@ def content_of(value: Any) -> bytes:
     return b"".join(parts)
 
 
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+def bytes_at(value: Any) -> frozenset[int]:
+    """Return the addresses of all bytes of all elements."""
+    first, shape, strides, size = window_of(value)
+    found = np.array([first])
+    for length, stride in zip((*shape, size), (*strides, 1), strict=True):
+        found = np.add.outer(found, np.arange(length) * stride).ravel()
+    return frozenset(found.tolist())
+
+
+def function_of(value: Any) -> Any:
+    """Return what a tensor comes from, or None: also of a view that is invalid."""
+    try:
+        return getattr(value, "grad_fn", None)
+    except RuntimeError:
+        return None
 
 
 def truth_of(value: Any) -> Truth:
     """Return what a tensor or an array is now."""
     if isinstance(value, np.ndarray):
         form = (value.shape, value.strides, str(value.dtype))
-        place, content = (_address(value),), content_of(value)
-        return Truth(value, place, form, content, None, False, False, None, None)
+        place = window_of(value)[:1]
+        return Truth(
+            value, place, form, content_of(value), None, False, False, None, None
+        )
+    if not is_readable(value):
+        form = ((), (), str(value.dtype))
+        return Truth(value, (), form, b"", None, False, False, None, None)
     storage = value.untyped_storage()
-    readable = value.is_leaf or value.retains_grad
-    gradient = value.grad if readable else None
+    function = function_of(value)
+    retains = function is not None and value.retains_grad
+    gradient = value.grad if function is None or retains else None
+    marks = (value.is_conj(), value.is_neg())
     return Truth(
         value,
         (storage.data_ptr(), storage._cdata, value.storage_offset()),
-        (tuple(value.shape), value.stride(), str(value.dtype)),
+        (tuple(value.shape), value.stride(), str(value.dtype), *marks),
         content_of(value),
         value._version,
         value.requires_grad,
-        not value.is_leaf and value.retains_grad,
-        None if value.grad_fn is None else type(value.grad_fn).__name__,
+        retains,
+        None if function is None else type(function).__name__,
         None if gradient is None else content_of(gradient),
     )
 
@@ -99,33 +137,48 @@ def differing(was: Truth, now: Truth) -> set[str]:
     return found | ({"value"} if was.value is not now.value else set())
 
 
+def numbers_of(truth: Truth, dtype: str = "") -> torch.Tensor | None:
+    """Return the elements of long ago, in order and perhaps as another dtype."""
+    kinds = [getattr(torch, (one or "?").rpartition(".")[2], None)
+             for one in (truth.form[2], dtype or truth.form[2])]  # fmt: skip
+    if None in kinds or not truth.content:
+        return None
+    found = torch.frombuffer(bytearray(truth.content), dtype=kinds[0])
+    found = found.conj().resolve_conj() if truth.form[3:4] == (True,) else found
+    return (-found if truth.form[4:] == (True,) else found).to(kinds[1])
+
+
 # All that has a name ------------------------------------------------------------------
 
 
 def named_in(namespace: dict[str, Any]) -> dict[str, Any]:
     """Return tensors and arrays by the name that a reader would give them."""
-    found = {}
-    for name, value in namespace.items():
-        if not name.startswith("_"):
-            found.update(_parts(name, value))
+    plain = {n: v for n, v in namespace.items() if not n.startswith("_")}
+    found = {path: one for n, v in plain.items() for path, one in _parts(n, v)}
+    names = {id(one): path for path, one in reversed(found.items())}
+    for name, value in plain.items():
+        if isinstance(value, torch.optim.Optimizer):
+            for tensor, state in value.state.items():
+                if id(tensor) in names:
+                    found |= _parts(f"{name}.state[{names[id(tensor)]}]", {**state})
     return found
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    items: Iterable[tuple[str, Any]] = ()
     if isinstance(value, torch.Tensor | np.ndarray):
         yield name, value
     elif isinstance(value, torch.nn.Module):
         both = (*value.named_parameters(), *value.named_buffers())
-        yield from ((f"{name}.{part}", tensor) for part, tensor in both)
+        items = ((f"{name}.{part}", tensor) for part, tensor in both)
     elif isinstance(value, list | tuple):
-        for at, item in enumerate(value):
-            yield from _parts(f"{name}[{at}]", item)
+        items = ((f"{name}[{at}]", item) for at, item in enumerate(value))
     elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _parts(f"{name}[{key!r}]", item)
+        items = ((f"{name}[{key!r}]", item) for key, item in value.items())
     elif type(value).__name__ == "Box":
-        for key, item in vars(value).items():
-            yield from _parts(f"{name}.{key}", item)
+        items = ((f"{name}.{key}", item) for key, item in vars(value).items())
+    for path, item in items:
+        yield from _parts(path, item)
 
 
 def truths_of(namespace: dict[str, Any]) -> dict[str, Truth]:
@@ -151,36 +204,20 @@ def memories_of(named: dict[str, Any]) -> set[frozenset[str]]:
 
 def _whole(value: Any) -> tuple[int, int]:
     """Return where the memory begins and ends that a tensor or array is made on."""
-    while isinstance(value, np.ndarray):
-        if value.base is None or not isinstance(value.base, np.ndarray | torch.Tensor):
-            first = _address(value)
-            ends = [
-                (n - 1) * s for n, s in zip(value.shape, value.strides, strict=True)
-            ]
-            low = first + sum(end for end in ends if end < 0)
-            return low, first + sum(end for end in ends if end > 0) + value.itemsize
+    while isinstance(getattr(value, "base", None), np.ndarray | torch.Tensor):
         value = value.base
-    storage = value.untyped_storage()
-    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-
-
-def bytes_at(value: Any) -> frozenset[int]:
-    """Return the addresses of all bytes of all elements."""
-    if isinstance(value, np.ndarray):
-        first, strides, size = _address(value), value.strides, value.itemsize
-    else:
-        size = value.element_size()
-        strides = [stride * size for stride in value.stride()]
-        first = value.untyped_storage().data_ptr() + value.storage_offset() * size
-    found = np.array([first])
-    for length, stride in zip((*value.shape, size), (*strides, 1), strict=True):
-        found = np.add.outer(found, np.arange(length) * stride).ravel()
-    return frozenset(found.tolist())
+    if isinstance(value, torch.Tensor):
+        storage = value.untyped_storage()
+        return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+    first, shape, strides, size = window_of(value)
+    ends = [(length - 1) * one for length, one in zip(shape, strides, strict=True)]
+    low = first + sum(end for end in ends if end < 0)
+    return low, first + sum(end for end in ends if end > 0) + size
 
 
 def leaves_of(tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the leaves that a gradient reaches from a tensor."""
-    waiting, met, found = [tensor.grad_fn], set(), []
+    waiting, met, found = [function_of(tensor)], set(), []
     while waiting:
         function = waiting.pop()
         if function is None or function in met:
@@ -194,15 +231,12 @@ def leaves_of(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 def names_of_leaves(named: dict[str, Any]) -> dict[str, list[str]]:
     """Return for each result which leaves with a name a gradient reaches from it."""
-    return {
-        name: [
-            other
-            for other, known in named.items()
-            if any(known is leaf for leaf in leaves_of(value))
-        ]
-        for name, value in named.items()
-        if torch.is_tensor(value) and value.grad_fn is not None
-    }
+    found = {}
+    for name, value in named.items():
+        if function_of(value) is not None:
+            leaves = {id(leaf) for leaf in leaves_of(value)}
+            found[name] = [other for other, one in named.items() if id(one) in leaves]
+    return found
 
 
 # Programs, statement by statement -----------------------------------------------------
@@ -223,9 +257,8 @@ class _Asking(ast.NodeTransformer):
         for node in body:
             whole = isinstance(node, ast.FunctionDef | ast.ClassDef)
             if whole or not hasattr(node, "body"):
-                yield ast.copy_location(
-                    ast.parse(f"_moment({node.lineno})").body[0], node
-                )
+                call = ast.parse(f"_moment({node.lineno})").body[0]
+                yield ast.copy_location(call, node)
                 yield node
             else:
                 yield self.generic_visit(node)
@@ -243,8 +276,8 @@ def moments_of(
     def moment(line: int) -> None:
         named = named_in(namespace)
         truths = {name: truth_of(value) for name, value in named.items()}
-        with_bytes = {name: value for name, value in named.items() if value.nbytes}
-        memories, leaves = memories_of(with_bytes), names_of_leaves(named)
+        there = {name: named[name] for name, one in truths.items() if one.content}
+        memories, leaves = memories_of(there), names_of_leaves(named)
         moments.append(Moment(line, truths, memories, leaves, printed.tell()))
 
     tree = ast.fix_missing_locations(_Asking().visit(ast.parse(program)))

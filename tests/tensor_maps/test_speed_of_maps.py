@@ -59,6 +59,6 @@ def test_watching_and_looking_are_not_many_times_slower() -> None:
     large, small, w = torch.zeros(10**7), torch.zeros(10), torch.ones(1)
 
     def drawn(x: torch.Tensor) -> Callable[[], object]:
-        return lambda: tensor_map(x=x, v=x[::3], w=w)._repr_svg_()
+        return lambda: tensor_map(x=x, v=x[::3], w=w)._repr_html_()
 
     assert ratio(drawn(large), drawn(small)) < 4

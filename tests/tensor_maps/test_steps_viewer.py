@@ -94,7 +94,8 @@ def saved(data: dict[str, Any], tmp_path: Path) -> str:
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """Open a narrow tab that gathers what goes wrong in it."""
-    page, wrong = browser.new_page(viewport={"width": 320, "height": 700}), []
+    size = {"width": 320, "height": 700}
+    page, wrong = browser.new_page(viewport=size, bypass_csp=True), []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
     yield page
@@ -216,11 +217,9 @@ def test_the_file_loads_nothing_and_holds_hostile_text(
 
 
 def test_all_controls_by_keyboard(
-    browser: Any, saved: str, data: dict[str, Any], events: list[int]
+    tab: Any, saved: str, data: dict[str, Any], events: list[int]
 ) -> None:
     steps, count = data["steps"], len(events)
-    context = browser.new_context(viewport={"width": 320, "height": 700})
-    tab = context.new_page()
     tab.add_init_script(NOTE_MOVES)
     tab.goto(saved)
 
@@ -262,7 +261,6 @@ def test_all_controls_by_keyboard(
     shows(2)
     tab.reload()
     shows(2)
-    context.close()
 
 
 def test_every_line_is_a_switch_and_an_address_is_one_moment_for_everybody(
@@ -319,26 +317,6 @@ def test_without_events_every_line_is_shown(
         assert not tab.locator("img, iframe, object").count()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (320, 700)])
-def test_the_picture_is_large_and_beside_its_sentence(
-    tab: Any, saved: str, width: int, height: int
-) -> None:
-    tab.set_viewport_size({"width": width, "height": height})
-    open_at(tab, saved)
-    tab.keyboard.press("End")
-    svg, code, said, see = (
-        tab.locator(f".steps-{name}").bounding_box()
-        for name in ("see svg", "code", "said", "see")
-    )
-    own = float(tab.locator(".steps-see svg").get_attribute("width"))
-    assert svg["width"] >= own * (1.2 if width > 1000 else 1)
-    assert see["y"] + see["height"] <= said["y"]
-    if width > 1000:
-        assert code["x"] + code["width"] <= see["x"] and said["x"] == see["x"]
-    else:
-        assert said["y"] + said["height"] <= code["y"] < height
-
-
 @pytest.mark.parametrize("width", [940, 390])
 def test_a_frame_of_a_notebook_has_its_colours_and_is_as_high_as_its_content(
     tab: Any, width: int, data: dict[str, Any], events: list[int]
@@ -366,12 +344,18 @@ def test_a_frame_of_a_notebook_has_its_colours_and_is_as_high_as_its_content(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1280])
-def test_axe_finds_nothing_in_steps(
-    browser: Any, saved: str, scheme: str, width: int
+def test_the_picture_is_beside_its_sentence_and_axe_finds_nothing(
+    tab: Any, saved: str, scheme: str, width: int
 ) -> None:
-    size = {"width": width, "height": 900}
-    context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
-    page = context.new_page()
-    open_at(page, f"{saved}#step-{CUT}")
-    assert axe_of(page) == page.evaluate(SMALL) == []
-    context.close()
+    tab.set_viewport_size({"width": width, "height": 800})
+    tab.emulate_media(color_scheme=scheme)
+    open_at(tab, f"{saved}#step-{CUT}")
+    parts = ("code", "said", "see", "see svg")
+    code, said, see, svg = (tab.locator(f".steps-{n}").bounding_box() for n in parts)
+    own = float(tab.locator(".steps-see svg").get_attribute("width"))
+    is_wide = width > 1000
+    assert see["y"] + see["height"] <= said["y"] and said["x"] == see["x"]
+    assert svg["width"] >= own * (1.2 if is_wide else 1)
+    assert (code["x"] + code["width"] <= see["x"]) == is_wide
+    assert (said["y"] + said["height"] <= code["y"]) != is_wide
+    assert axe_of(tab) == tab.evaluate(SMALL) == []

@@ -38,6 +38,7 @@ COUNTING = re.compile(
 NAMES, MOST_BYTES, MOST_HIGH = (5, 4, 3), 11_900, 210
 SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 _watching: dict[str, Any] = {}  # ``Steps``, by the file of a lesson
+_painted: dict[str, Any] = {}  # the colours that its maps gave its storages
 
 
 def is_watched(script: Path) -> bool:
@@ -72,8 +73,20 @@ def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
 
 def coloured(observed: dict[str, Any], script: str | Path) -> dict[str, Any]:
     """Give the storages of a map the colours that the lesson's steps give them."""
-    seen = _watching.get(Path(script).name)
-    return seen.colour(observed) if seen else observed
+    name = Path(script).name
+    if name in _watching:
+        from tensor_maps.steps.pictures import Colours, names_on, number_storages
+
+        colours = _painted.setdefault(name, Colours())
+        at = number_storages(_watching[name]._noted.steps)
+        for storage in observed["storages"]:
+            known = [at[one] for one in names_on(observed, storage) if one in at]
+            storage |= {"number": known[0]} if known else {}
+        numbers = [one["number"] for one in observed["storages"] if "number" in one]
+        for number in numbers:
+            colours.give(number, [*at.values()], numbers)
+        colours.paint(observed["storages"])
+    return observed
 
 
 def steps_file(source: str | Path, page: str) -> Path:
@@ -84,11 +97,20 @@ def steps_file(source: str | Path, page: str) -> Path:
 
 def as_json(seen: Any, script: Path) -> str:
     """Return steps with their drawings: the same steps give the same text."""
+    from tensor_maps.steps.pictures import as_data
+
+    from tensor_copies.figures.about import About
+
     code, number_of = shown_lines(script)
+    steps = seen._noted.steps
+    about = About(steps, *opening_of(script))
+    colours = _painted.pop(script.name, {})
     for most in NAMES:
-        data = seen.data(most, *opening_of(script), high=MOST_HIGH) | {"code": code}
-        for step in data["steps"]:
+        shown = about.shown(steps, colours, most, MOST_HIGH)
+        data = as_data(shown, seen.title, code) | {"lead": about.leads}
+        for at, step in enumerate(data["steps"]):
             step |= {name: number_of[step[name]] for name in ("first", "last")}
+            step |= {} if at in about.told else {"event": None}
         data["wide"], data["high"] = size_of_events(data)
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
@@ -97,7 +119,7 @@ def as_json(seen: Any, script: Path) -> str:
 
 
 def opening_of(script: Path) -> tuple[Any, ...]:
-    """Return what opens a page, if tensors do, as ``data`` of steps takes it.
+    """Return what opens a page, if tensors do, as ``About`` takes it.
 
     These are the names, the lines of their block up to the marker ``lead``, what raises
     and what is copied.

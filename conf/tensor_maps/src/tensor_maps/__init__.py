@@ -1,14 +1,7 @@
 """Tensor maps: what live PyTorch tensors share, and where their gradients flow.
 
-In a notebook::
-
-    from tensor_maps import tensor_map
-
-    tensor_map(w, y, z)
-
-and for a map after each statement of a block, in a notebook or in a file to share::
-
-    from tensor_maps import steps
+``tensor_map(w, y, z)`` draws tensors, or prints them as a table. With steps, a drawing
+follows each statement of a block, in a notebook or in a file to share::
 
     with steps() as seen:
         z = w.detach()
@@ -16,11 +9,7 @@ and for a map after each statement of a block, in a notebook or in a file to sha
 
 ``sharing(a, b)`` says why two tensors share memory, ``flows`` which a gradient
 reaches, ``saved`` what a graph keeps for backward, and ``holders`` who keeps a memory
-alive; :mod:`tensor_maps.testing` asserts it.
-
-A picture is made in two stages. :func:`tensor_maps.observe.observe` looks at the
-tensors and returns plain data; :mod:`tensor_maps.draw` and :mod:`tensor_maps.words`
-turn the data into drawings and into words. Nothing of PyTorch is changed.
+alive; :mod:`tensor_maps.testing` asserts it. Nothing of PyTorch is changed.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not Path(line[0]).is_file():
         parser.error(f"there is no script {line[0]}")
     if not options.output:
-        parser.error("no page was given to write, as -o steps.html")
+        parser.error("no page was given to write")
     if page.suffix != ".html":
         parser.error(
             f"steps are saved as HTML: name the page like steps.html, not {page}"

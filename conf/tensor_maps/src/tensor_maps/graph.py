@@ -142,7 +142,8 @@ class _Box:
         left, y = self.x - self.width / 2, self.y
         form = 'rx="4"' if self.kind in ("operation", "more") else 'rx="11"'
         form += ' stroke-width="2.5"' if "leaf, grad" in "".join(self.lines) else ""
-        form += ' stroke-dasharray="2 3"' if self.kind == "more" else ""
+        is_constant = "does not require grad" in self.lines
+        form += ' stroke-dasharray="4 3"' if is_constant or self.kind == "more" else ""
         fill = tinted(self.ink) if self.name else f'fill="{PAPER}"'
         size = left, y, self.width, self.height
         drawn = rect(*size, f'{form.split()[0]} fill="{PAPER}"') if self.name else ""
@@ -225,9 +226,11 @@ def _place(boxes: list[_Box], edges: Iterable[_Pair]) -> dict[_Pair, list[_Box]]
     order = [*TopologicalSorter({box: box.above for box in boxes}).static_order()]
     order.sort(key=lambda box: not (box.above or box.below))  # what is alone comes last
     for box in order:
-        row = 1 + max((row_of[one] for one in box.above), default=-1)
-        if not (box.above or box.below):
-            row = max(row_of.values(), default=0)
+        is_alone = not (box.above or box.below)
+        above = (
+            [one for one in row_of if one.below or one.above] if is_alone else box.above
+        )
+        row = 1 + max((row_of[one] for one in above), default=-1)
         while used[row] and used[row] + box.width > ROOM - 2 * EDGE:
             row += 1
         used[row] += box.width + BETWEEN

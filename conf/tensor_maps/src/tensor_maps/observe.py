@@ -61,13 +61,16 @@ def observe(
             ``parameter`` (whether it is a ``Parameter``), ``requires_grad``,
             ``is_leaf``, ``retains_grad``, ``inference``,
             ``gradient`` (text; null where ``.grad`` is not for reading, or None and no
-            gradient is required), ``version`` (null if not counted), ``node`` and
-            ``output`` (the node it hangs on and which output of it), ``reaches``
-            (indices of the leaves that a gradient reaches from it, through kept nodes
-            or others), ``reaches_unnamed`` (how many more, which are not in
-            ``tensors``), ``reaches_more`` (true where the walk ended before it knew),
-            ``storage`` (an index) and ``memory`` (why there is no storage or no
-            address, or that it is copied when first written to, else "").
+            gradient is required), ``version`` (null if not counted), ``storage`` (an
+            index or null) and ``memory`` (why there is none, or of what without a
+            memory of its own it is a part, else ""). A tensor has, too, what the graph
+            says: ``operation`` (the name of its grad_fn or ""), ``flows`` (indices of
+            the next named tensors that a gradient flows back to), ``made_of`` (pairs
+            of an index, of what it is a view, and whether it is a copy),
+            ``reaches`` (indices of the leaves that a gradient reaches from it),
+            ``reaches_unnamed`` (how many more, which are not in ``tensors``),
+            ``reaches_more`` (true where the walk ended before it knew), and ``node``
+            and ``output`` (the node it hangs on and which output of it).
         ``nodes``
             ``kind`` ("operation", "leaf" or "constant"), ``label``, ``tensors`` (all
             that hang on it), ``inputs_without_gradient`` (edges that lead nowhere)
@@ -81,9 +84,8 @@ def observe(
             True where the walk of the graph stopped after 2,000 operations: there are
             more hidden nodes than said, and perhaps more leaves.
         ``storages``
-            ``bytes``, ``device``, ``dtype`` (of the cells), ``addressed``, ``mapped``
-            (how often this file or shared memory is mapped by what is on it; else 1),
-            ``cells`` (the values of at most 12 elements, or null) and ``windows``:
+            ``bytes``, ``device``, ``dtype`` (of the cells), ``addressed`` (true),
+            ``mapped`` (1), ``cells`` (the values of at most 12 elements, or null), ``windows``:
             ``tensor``, ``offset_bytes``, ``stride_bytes``, ``offset`` and ``strides``
             (in elements, null where they do not divide), ``shape``, ``runs`` (bytes
             from the start of the storage that it touches; for a large window from

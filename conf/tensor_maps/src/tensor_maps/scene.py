@@ -1,8 +1,8 @@
 """Draw memories as rows of cells, names on stems, and what leads from name to name.
 
-A memory becomes a ``Block``: its row, the pill of each name, what is said below. Blocks
-stand side by side on a ``Shelf``; where there is no room, on several. Above the pills of
-a shelf are its ``Arc``s: the ways of gradients, and the bars where they stop.
+A memory becomes a ``Block``: its row, the pill of each name, what is said below.
+Blocks stand side by side on a ``Shelf``; where there is no room, on several. Above the
+pills of a shelf are its ``Arc``s: the ways of gradients, the bars where they stop.
 """
 
 from __future__ import annotations
@@ -12,47 +12,38 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from xml.sax.saxutils import quoteattr
 
+from tensor_maps.blocks import (
+    CELL,
+    CELL_HEIGHT,
+    LINE_OF_PILLS,
+    NARROW_CELL,
+    STEM,
+    Block,
+    block_marks,
+    block_of,
+)
 from tensor_maps.pen import (
     EDGE,
     FAINT,
     FRAME,
     INK,
-    LEAST_PILL,
-    LINE,
     PAPER,
     PILL,
-    PILL_TEXT,
     SMALL,
     TEXT,
-    TROUBLE,
-    group,
     line_mark,
     placed,
     printable,
     rect,
     rounded,
     safe_width,
-    spread,
     text_mark,
-    text_width,
-    tinted,
-    wrap,
 )
 from tensor_maps.story import Memory, Story, Tag, caption_of, story_of, words_of
 
 WIDTH = 640.0  # pixels that a drawing takes at most, if nothing else is said
-# Pixels: cells, what is between the lines of a row, and the bars below it.
-CELL, NARROW_CELL, STEADY_CELL, CELL_HEIGHT, LARGE = 28.0, 19.0, 21.0, 28.0, 64.0
-ROW_GAP, LINE_GAP = 6.0, 4.0
-BAR, BAR_NAME, MOST_NAMED_BARS = 8.0, 14.0, 3
-# Names on stems.
-STEM, BEND, APART, LINE_OF_PILLS = 20.0, 26.0, 8.0, PILL + 6
-MOST_PILL, LOCK = 150.0, 13.0
-# What stands under a row; in a grid, how high a cell is.
-LEAST_TEXT, GRID_LINE, READS = 100.0, 17.0, ", row by row"
-LOOSE = 1.1  # room for a text there, against its width in Helvetica
 # Blocks and shelves.
-BETWEEN, NARROW, BETWEEN_SHELVES = 16.0, 8.0, 14.0
+STEADY_CELL, BETWEEN, NARROW, BETWEEN_SHELVES = 21.0, 16.0, 8.0, 14.0
 MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
 FRAME_EDGE, FRAME_FOOT = 8.0, 18.0
 COPIED_WORD = round(safe_width("copied", SMALL)) + 4
@@ -146,425 +137,6 @@ def draw_scene(
     return Drawing(
         scene.marks, scene.right, height, words_of(story), caption, scene.top
     )
-
-
-# A memory: its row of cells, its names, what is said below ----------------------------
-
-
-@dataclass(eq=False)
-class Pill:
-    """Where a name of a block stands: its middle, its line counted from above.
-
-    Its ``stem`` bends into the "left" or "right" side of the row, goes "down" to its
-    upper edge, or leads to a "rail" that all names of a crowded memory hang on. ``foot``
-    is where it ends.
-    """
-
-    tag: Tag
-    wide: float
-    centre: float = 0.0
-    stem: str = "down"
-    foot: float = 0.0
-    line: int = 0
-
-
-@dataclass(eq=False)
-class Block:
-    """A memory with the places of its names; lengths from the left of the block.
-
-    ``each`` is how wide a cell is, ``per_line`` how many are in a line, and
-    ``gap_every`` after how many of them there is a gap. ``left`` is where the row
-    begins; ``texts`` are lines with their colour.
-    """
-
-    memory: Memory
-    each: float
-    per_line: int
-    gap_every: int
-    pills: list[Pill]
-    width: float = 0.0
-    left: float = 0.0
-    texts: list[tuple[str, str]] = field(default_factory=list)
-    grid: Tag | None = None
-    x: float = 0.0
-
-    def cell(self, at: int) -> float:
-        """Return where a cell begins, from the left of the row."""
-        place = at % self.per_line
-        gaps = place // self.gap_every if self.gap_every else 0
-        return place * self.each + gaps * ROW_GAP
-
-    @property
-    def lines(self) -> int:
-        """How many lines of cells there are."""
-        return -(-len(self.memory.cells) // self.per_line)
-
-    @property
-    def row_width(self) -> float:
-        """Pixels across the cells."""
-        return self.cell(self.per_line - 1) + self.each if self.memory.cells else 0.0
-
-    @property
-    def parts(self) -> list[Tag]:
-        """The names that hold a part of the row: each has a bar below it."""
-        return [tag for tag in self.memory.tags if tag.parts and self.memory.cells]
-
-    @property
-    def names_bars(self) -> bool:
-        """Whether each bar has its name below."""
-        return self.lines == 1 and 0 < len(self.parts) <= MOST_NAMED_BARS
-
-    @property
-    def line_step(self) -> float:
-        """Pixels from one line of cells to the next."""
-        return CELL_HEIGHT + BAR * len(self.parts) + LINE_GAP
-
-    @property
-    def row_height(self) -> float:
-        """Pixels from the first line of cells to the last, with bars."""
-        if self.memory.is_ghost:
-            return CELL_HEIGHT
-        names = BAR_NAME * len(self.parts) * self.names_bars
-        return max(0.0, self.lines * self.line_step - LINE_GAP) + names
-
-    @property
-    def height(self) -> float:
-        """Pixels below the upper edge of the row."""
-        height = self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
-        return height + (LINE + 5 + GRID_LINE * len(self.grid.grid) if self.grid else 0)
-
-    @property
-    def pill_height(self) -> float:
-        """Pixels from the upper edge of the first pill to the foot of the last."""
-        return max((one.line for one in self.pills), default=0) * LINE_OF_PILLS + PILL
-
-    @property
-    def cell_of_grid(self) -> float:
-        """How wide a cell of a grid is."""
-        return max([18.0, *(safe_width(c, SMALL) + 6 for c in self.memory.cells)])
-
-    def spans(self, tag: Tag) -> list[tuple[float, float, int]]:
-        """Return from where to where on the row a name holds cells, and in which line."""
-        if len(self.memory.cells) == 1:
-            wide = self.row_width
-            return [(wide * a, max(wide * b, wide * a + 3), 0) for a, b in tag.parts]
-        spans: list[tuple[float, float, int]] = []
-        for at in self.memory.held(tag):
-            line, x = at // self.per_line, self.cell(at)
-            joins = spans and spans[-1][2] == line and x - spans[-1][1] < ROW_GAP + 1
-            spans.append((spans.pop()[0] if joins else x, x + self.each, line))
-        return spans
-
-    def side(self, right: bool) -> float:
-        """Return where in the scene a line can begin that leads away from the row."""
-        kind = "right" if right else "left"
-        ends = [self.left + self.row_width * right]
-        ends += [one.centre for one in self.pills if one.stem == kind]
-        return self.x + (max(ends) + 5 if right else min(ends) - 5)
-
-
-def _block(
-    memory: Memory, room: float, apart: float, least: float, extra: list[str]
-) -> Block:
-    """Return a memory as a block, with cells of at least that width.
-
-    Stems bend into the sides of a row with two names, if these are to stand ``apart``.
-    """
-    pills = [Pill(tag, min(_width_of(tag), room, MOST_PILL)) for tag in memory.tags]
-    block = Block(memory, *_row(memory, room, least), pills)
-    if not (apart and _bend(block, room, apart)):
-        total = sum(one.wide for one in pills) + APART * (len(pills) - 1)
-        if total <= room:
-            _stand(block, max(block.row_width, total))
-        else:
-            _hang(block, room)
-    limit = min(room, max(block.width, LEAST_TEXT))
-    for line in [*extra, *memory.lines]:
-        # A line that is whole in Helvetica is made to fit in any other font.
-        fits = text_width(line, SMALL) * LOOSE <= limit
-        block.texts += [(one, FAINT) for one in ([line] if fits else wrap(line, limit))]
-    for tag in filter(lambda one: one.raises, memory.tags):
-        line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"
-        block.texts += [(one, TROUBLE) for one in wrap(line, limit)]
-    wide = max((text_width(text, SMALL) for text, _ in block.texts), default=0.0)
-    wanted = min(limit, wide * LOOSE)
-    for tag in filter(lambda one: one.grid, memory.tags):
-        wide = safe_width(tag.name + READS, SMALL)
-        wide = max(wide, block.cell_of_grid * len(tag.grid[0]))
-        if wide <= room:
-            block.grid, wanted = tag, max(wanted, wide)
-    if wanted > block.width:
-        shift = (wanted - block.width) / 2
-        block.width, block.left = wanted, block.left + shift
-        for one in pills:
-            one.centre, one.foot = one.centre + shift, one.foot + shift
-    return block
-
-
-def _width_of(tag: Tag) -> float:
-    wide = safe_width(tag.name, PILL_TEXT, True) + 16 + LOCK * (tag.sign == "frozen")
-    return max(LEAST_PILL, wide)
-
-
-def _row(memory: Memory, room: float, least: float) -> tuple[float, int, int]:
-    """Return how wide cells are, how many are in a line, and after how many is a gap.
-
-    They are in one line if the values can be read there, and ``least`` wide if there is
-    room for all of them.
-    """
-    count = len(memory.cells)
-    if count < 2:
-        wide = max(map(safe_width, memory.cells), default=0.0) + 14
-        return min(room, max(LARGE if wide > CELL + 16 else CELL, wide)), 1, 0
-    widest = max(map(text_width, memory.cells))
-    every = memory.columns if 0 < memory.columns < count else 0
-    spare = room - ROW_GAP * (-(-count // every) - 1 if every else 0)
-    each, tight = max(CELL, widest * 1.2 + 9), max(NARROW_CELL, widest + 4)
-    if least < CELL and count * tight <= spare:
-        return max(least, tight), count, every
-    if count * tight <= spare:
-        return min(each, spare / count), count, every
-    each = min(each, room)
-    if every and every * each <= room:
-        return each, every, 0
-    lines = -(-count // max(1, int(room // each)))
-    return each, -(-count // lines), 0
-
-
-def _first_span(block: Block, tag: Tag) -> tuple[float, float]:
-    """Return the ends of the first cells in a row that a name holds."""
-    if len(block.memory.cells) == 1:
-        start, stop = tag.parts[0]
-        return block.row_width * start, block.row_width * stop
-    held = block.memory.held(tag)
-    run = [at for place, at in enumerate(held) if at - held[0] == place]
-    return block.cell(run[0]), block.cell(run[-1]) + block.each
-
-
-def _bend(block: Block, room: float, apart: float) -> bool:
-    """Stand two names beside the row, or one beside it and one on the part it holds.
-
-    Return whether there is room.
-    """
-    pills, row = block.pills, block.row_width
-    whole = [not one.tag.parts for one in pills]
-    if len(pills) != 2 or not any(whole) or block.lines != 1:
-        return False
-    half = sum(one.wide for one in pills) / 2
-    if all(whole):
-        away = min(max(BEND, (apart - row) / 2), (room - row - half) / 2)
-        if away < BEND - 6 or row + 2 * away < half + APART:
-            return False
-        places = [("left", -away, 0.0), ("right", row + away, row)]
-    else:
-        part = whole.index(False)
-        middle = sum(_first_span(block, pills[part].tag)) / 2
-        places = [("right", max(row + BEND, middle + half + APART), row)]
-        if part:  # left of the row, and the part is on it
-            places = [("left", min(-BEND, middle - half - APART), 0.0)]
-        places.insert(part, ("down", middle, middle))
-    ends = [
-        (centre - one.wide / 2, centre + one.wide / 2)
-        for one, (_, centre, _) in zip(pills, places, strict=True)
-    ]
-    low, high = min(0.0, *(a for a, _ in ends)), max(row, *(b for _, b in ends))
-    if high - low > room + 1e-6:
-        return False
-    block.width, block.left = high - low, -low
-    for one, (stem, centre, foot) in zip(pills, places, strict=True):
-        one.stem, one.centre, one.foot = stem, centre - low, foot - low
-    return True
-
-
-def _stand(block: Block, width: float) -> None:
-    """Stand the names above the row, near what they hold."""
-    pills, row = block.pills, block.row_width
-    block.width, block.left = width, (width - row) / 2
-    aims = [bool(one.tag.parts) and block.lines == 1 for one in pills]
-    ends = [
-        _first_span(block, one.tag) if aim else (0.0, row)
-        for one, aim in zip(pills, aims, strict=True)
-    ]
-    for place, one in enumerate(pills):
-        middle = sum(ends[place]) / 2
-        middle = middle if aims[place] else row * (place + 0.5) / len(pills)
-        one.centre = block.left + middle
-    order = list(pills)
-    if all(aims) or len(pills) > 2:
-        order.sort(key=lambda one: one.centre)
-    elif any(aims):  # beside the part, on the side that keeps the order
-        part, aside = aims.index(True), sum(one.wide for one in pills)
-        pills[1 - part].centre = pills[part].centre + (-aside if part else aside)
-    spots = spread([p.centre for p in order], [p.wide for p in order], APART, width)
-    for one, spot in zip(order, spots, strict=True):
-        one.centre = spot
-    inner = min(7.0, row / 2)
-    for one, (low, high) in zip(pills, ends, strict=True):
-        low, high = block.left + low + inner, block.left + high - inner
-        one.foot = min(max(one.centre, low), max(low, high))
-
-
-def _hang(block: Block, room: float) -> None:
-    """Set the names in lines that hang on a rail."""
-    inset = at = 14.0
-    line = 0
-    for one in block.pills:
-        one.wide = min(one.wide, room - inset)
-        if at > inset and at + one.wide > room:
-            at, line = inset, line + 1
-        one.centre, one.line, one.stem, one.foot = at + one.wide / 2, line, "rail", 5.0
-        at += one.wide + APART
-    ends = [one.centre + one.wide / 2 for one in block.pills]
-    block.width = max(block.row_width, *ends)
-
-
-def _block_marks(block: Block, top: float, row_top: float, steady: bool) -> list[str]:
-    """Draw a block: its row, its names and what is said below.
-
-    ``top`` is the upper edge of its pills, ``row_top`` that of its cells. In steady
-    pictures a cell has the same mark wherever its row stands.
-    """
-    memory, marks = block.memory, []
-    if memory.cells:
-        dash = ' stroke-dasharray="4 3"' if memory.dashed else ""
-        marks.append(
-            f'<g class="tm-row" data-memory="{memory.number}" {tinted(memory.colour)} '
-            f'stroke="{memory.colour}" stroke-width="1.5"{dash}>'
-        )
-        left, above = block.x + block.left, row_top
-        if steady:
-            moved = placed("translate({} {})", left, above)
-            marks[0] += f'<g transform="{moved}">'
-            left = above = 0.0
-        marks += [_cell(block, at, left, above) for at in range(len(memory.cells))]
-        marks += [
-            _bar(block, tag, lane, left, above) for lane, tag in enumerate(block.parts)
-        ]
-        marks.append("</g></g>" if steady else "</g>")
-    if memory.is_ghost:
-        x, y = block.x + block.pills[0].centre, row_top + CELL_HEIGHT / 2
-        marks.append(_cross(x, y, 10))
-    marks += [_pill_mark(block, at, top, row_top) for at in range(len(block.pills))]
-    x, y = block.x + block.width / 2, row_top + block.row_height + 13
-    for line, fill in block.texts:
-        marks.append(text_mark(line, x, y, size=SMALL, fill=fill, room=block.width))
-        y += LINE
-    return [*marks, _grid(block, x, y + 3)] if block.grid else marks
-
-
-def _cell(block: Block, at: int, left: float, top: float) -> str:
-    memory, new = block.memory, at in block.memory.changed
-    x, y = left + block.cell(at), top + at // block.per_line * block.line_step
-    box = rect(x, y, block.each, CELL_HEIGHT, 'fill-opacity="1"' if new else "")
-    place = x + block.each / 2, y + CELL_HEIGHT / 2 + 4.7
-    fill, room = PAPER if new else INK, block.each - 4
-    text = text_mark(memory.cells[at], *place, bold=new, fill=fill, room=room)
-    more = {"opacity": ".45"} if at in memory.unheld else {}
-    return group("tm-cell changed" if new else "tm-cell", box + _full(text), **more)
-
-
-def _full(text: str) -> str:
-    """Return a text within a row, which has no stroke and is not faint."""
-    return text.replace("<text ", '<text stroke="none" fill-opacity="1" ', 1)
-
-
-def _bar(block: Block, tag: Tag, lane: int, left: float, top: float) -> str:
-    """Draw the bar under the cells that a name holds, in several pieces if need be."""
-    spans, names = block.spans(tag), block.names_bars
-    y = top + CELL_HEIGHT + 5 + lane * (BAR + BAR_NAME * names)
-    d = "".join(
-        placed(
-            "M{} {}h{}",
-            left + start + 2,
-            y + line * block.line_step,
-            max(2.0, stop - start - 4),
-        )
-        for start, stop, line in spans
-    )
-    drawn = f'<path d="{d}" stroke-width="4" stroke-dasharray="none"/>'
-    if names:
-        half = min(safe_width(tag.name, SMALL, True), block.width) / 2
-        middle = block.left + (spans[0][0] + spans[-1][1]) / 2
-        x = left - block.left + min(max(middle, half), block.width - half)
-        look = {"size": SMALL, "bold": True, "fill": block.memory.colour}
-        room = min(2 * half + 1, block.width)
-        drawn += _full(text_mark(tag.name, x, y + 13.5, room=room, **look))
-    return drawn
-
-
-def _grid(block: Block, middle: float, y: float) -> str:
-    """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
-    memory, tag, each = block.memory, block.grid, block.cell_of_grid
-    left, read = middle - each * len(tag.grid[0]) / 2, set()
-    boxes, texts = "", text_mark(tag.name + READS, middle, y, size=SMALL, fill=FAINT)
-    for down, row in enumerate(tag.grid):
-        top = y + 6 + down * GRID_LINE
-        for right, at in enumerate(row):
-            x, new, again = left + right * each, at in memory.changed, at in read
-            look = 'fill-opacity=".3"' if new else 'fill="none"'
-            look += ' stroke-dasharray="2 2"' if again else ""
-            boxes += rect(x, top, each, GRID_LINE, look)
-            value = {"size": SMALL, "bold": new, "fill": FAINT if again else INK}
-            place = x + each / 2, top + 12.5
-            texts += text_mark(memory.cells[at], *place, room=each - 2, **value)
-            read.add(at)
-    line = f'<g fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6">'
-    return group("tm-grid", f"{line}{boxes}</g>{texts}", data_name=tag.name)
-
-
-def _pill_mark(block: Block, at: int, top: float, row_top: float) -> str:
-    """Draw a name on its stem, with the signs of what it is."""
-    memory, one, tag = block.memory, block.pills[at], block.pills[at].tag
-    x, y = block.x + one.centre, top + one.line * LINE_OF_PILLS
-    left, foot, end = x - one.wide / 2, y + PILL, block.x + one.foot
-    colour, is_ghost, middle = memory.colour, memory.is_ghost, row_top + CELL_HEIGHT / 2
-    if one.stem in ("left", "right"):
-        turn = 10 if one.stem == "left" else -10
-        d = placed("M{} {}V{}q0 10 {} 10H{}", x, foot, middle - 10, turn, end)
-    elif one.stem == "rail" and at and block.pills[at - 1].line == one.line:
-        before = block.x + block.pills[at - 1].centre + block.pills[at - 1].wide / 2
-        d = placed("M{} {}H{}", left, y + PILL / 2, before)
-    elif one.stem == "rail":  # the first of a line is joined to the rail
-        d = placed("M{} {}H{}V{}", left, y + PILL / 2, end, row_top)
-    elif abs(end - x) < 0.5:
-        d = placed("M{} {}V{}", x, foot, row_top)
-    else:
-        half = (foot + row_top) / 2
-        ways = x, foot, x, half, end, half, end, row_top
-        d = placed("M{} {}C{} {} {} {} {} {}", *ways)
-    drawn = line_mark(d, colour, 3) if memory.cells else ""
-    look = f'rx="13" fill="{colour}"'
-    if is_ghost:
-        look = f'rx="13" fill="none" stroke="{colour}" stroke-width="2" '
-        look += 'stroke-dasharray="5 4"'
-    elif tag.is_new:
-        look += f' stroke="{INK}" stroke-width="2"'
-    drawn += rect(left, y, one.wide, PILL, look)
-    if tag.sign == "leaf":  # a second outline
-        outline = f'rx="10" fill="none" stroke="{PAPER}" stroke-width="1.5"'
-        drawn += rect(left + 3, y + 3, one.wide - 6, PILL - 6, outline)
-    lock = LOCK if tag.sign == "frozen" else 0.0
-    if lock:
-        drawn += rect(left + 8, y + 12, 10, 7, f'rx="1" fill="{PAPER}"')
-        arch = placed("M{} {}v-3a3 3 0 0 1 6 0v3", left + 10, y + 13)
-        drawn += line_mark(arch, PAPER, 1.5)
-    look = {"bold": True, "fill": colour if is_ghost else PAPER}
-    room = one.wide - 12 - lock
-    drawn += text_mark(
-        tag.name, x + lock / 2, y + 18, size=PILL_TEXT, room=room, **look
-    )
-    if tag.raises and not is_ghost:
-        drawn += _cross(x + one.wide / 2 - 3, y + 3, 7)
-    more = {"data_sign": tag.sign} if tag.sign else {}
-    more |= {"data_new": ""} if tag.is_new else {}
-    return group("tm-tag", drawn, data_name=tag.name, **more)
-
-
-def _cross(x: float, y: float, half: float) -> str:
-    """Return the cross of what raises."""
-    arm = rounded(2 * half)
-    d = placed("M{} {}", x - half, y - half) + f"l{arm} {arm}m0-{arm}l-{arm} {arm}"
-    return line_mark(d, TROUBLE, 4, name="tm-cross")
 
 
 # Ways above the names -----------------------------------------------------------------
@@ -677,16 +249,6 @@ def _set_heights(arcs: list[Arc]) -> None:
         done.append((low, high, bus[0].top))
 
 
-@dataclass
-class Label:
-    """A text above the pills: its middle, its line, and half its width."""
-
-    text: str
-    x: float
-    up: float
-    half: float
-
-
 # All memories -------------------------------------------------------------------------
 
 
@@ -696,7 +258,7 @@ class Shelf:
 
     blocks: list[Block]
     arcs: list[Arc] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
+    labels: list[tuple[str, float, float, float]] = field(default_factory=list)
     pill_top: float = 0.0
     row_top: float = 0.0
     end: float = 0.0
@@ -705,7 +267,7 @@ class Shelf:
     def sky(self) -> float:
         """Pixels above the pills."""
         tops = [arc.top + 2 for arc in self.arcs]
-        return max([*tops, *(label.up + 11 for label in self.labels)], default=0.0)
+        return max([*tops, *(up + 11 for _, _, up, _ in self.labels)], default=0.0)
 
     def settle(self, left: float, right: float, told: set[str]) -> None:
         """Set heights, and a label for each kind of arc that has none so far.
@@ -716,64 +278,68 @@ class Shelf:
         """
         _set_heights(self.arcs)
         for kinds, text in ((("stop",), STOPS), (("flow", "in"), GRADIENT)):
-            arcs = [arc for arc in self.arcs if arc.kind in kinds]
-            if not arcs or text in told:
+            arcs = [arc for arc in self.arcs if arc.kind in kinds and text not in told]
+            if not arcs:
                 continue
             told.add(text)
             half = safe_width(text, SMALL) / 2 + 1
-            if text == STOPS and not self._label(arcs, text, half, left, right):
+            place = self._free_place(arcs, half, left, right)
+            if place is None and text == STOPS:
                 arcs[0].label = LABEL + 10
                 _set_heights(self.arcs)
-            if label := self._label(arcs, text, half, left, right):
-                self.labels.append(label)
+                place = self._free_place(arcs, half, left, right)
+            elif place is None:  # above all arcs there is always room
+                middle = (arcs[-1].low + arcs[-1].high) / 2
+                x = min(max(middle, left + half), right - half)
+                place = x, max(arc.top for arc in self.arcs) + 5 + LABEL
+            if place:
+                self.labels.append((text, *place, half))
 
-    def _label(
-        self, arcs: list[Arc], text: str, half: float, left: float, right: float
-    ) -> Label | None:
-        """Return a label where it is on nothing, as near to its arcs as can be."""
+    def _free_place(
+        self, arcs: list[Arc], half: float, left: float, right: float
+    ) -> Point | None:
+        """Return the middle of a label that is on nothing, near to its arcs."""
 
         def within(x: float) -> float:
             return min(max(x, left + half), right - half)
 
         spots: list[Point] = []
         for arc in arcs:
+            middle = (arc.low + arc.high) / 2
             if arc.kind == "stop":
                 aside = half + 8 if arc.end > arc.start else -half - 8
-                spots += [(arc.end + aside, arc.height - low) for low in (4, 11)]
+                x, up = arc.end + aside, arc.height + BAR_HALF + 5
+                if within(x) == x:
+                    spots += [(x, arc.height - low) for low in (4, 11)]
                 moves = (0, 0.3, -0.3, 0.6, -0.6, 0.95, -0.95)
                 middles = [within(arc.end + half * move) for move in moves]
-                up = arc.height + BAR_HALF + 5
-                spots += [(at, up) for at in middles if abs(at - arc.end) < half]
+                spots += [(x, up) for x in middles if abs(x - arc.end) < half]
             elif arc.kind == "flow":
-                middle, moves = (arc.low + arc.high) / 2, (0, 20, -20, 40, -40)
-                spots += [(within(middle + x), arc.height + 5) for x in moves]
-        first = within((arcs[-1].low + arcs[-1].high) / 2)
-        top = max(arc.top for arc in self.arcs) + 5
-        if text != STOPS:
+                moves = (0, 20, -20, 40, -40)
+                spots += [(within(middle + move), arc.height + 5) for move in moves]
+        if arcs[0].kind != "stop":
             moves = [side * 12 * step for step in range(12) for side in (1, -1)]
-            spots += [(within(first + move), top) for move in moves]
+            top = max(arc.top for arc in self.arcs) + 5
+            spots += [(within(within(middle) + move), top) for move in moves]
+        points = [point for arc in self.arcs for point in arc.points()]
         for x, up in spots:
-            if left <= x - half and x + half <= right and self._is_free(x, up, half):
-                return Label(text, x, up, half)
-        # Above all arcs there is always room.
-        return None if text == STOPS else Label(text, first, top + LABEL, half)
-
-    def _is_free(self, x: float, up: float, half: float) -> bool:
-        points = (point for arc in self.arcs for point in arc.points())
-        return not any(
-            abs(at - x) < half + 2 and up - 5 < above < up + 11 for at, above in points
-        ) and all(
-            abs(one.x - x) >= half + one.half + 4 or abs(one.up - up) >= LABEL
-            for one in self.labels
-        )
+            on_arc = any(
+                abs(at - x) < half + 2 and up - 5 < y < up + 11 for at, y in points
+            )
+            if not on_arc and all(
+                abs(at - x) >= half + other + 4 or abs(y - up) >= LABEL
+                for _, at, y, other in self.labels
+            ):
+                return x, up
+        return None
 
     def sky_marks(self) -> list[str]:
         """Return what is drawn above the pills."""
         y = self.pill_top
         drawn = [arc.mark(y) for arc in self.arcs if arc.kind in ("flow", "stop")]
-        for one in self.labels:
-            look = {"size": SMALL, "fill": FAINT, "room": 2 * one.half}
-            drawn.append(text_mark(one.text, one.x, y - one.up, **look))
+        for text, x, up, half in self.labels:
+            look = {"size": SMALL, "fill": FAINT, "room": 2 * half}
+            drawn.append(text_mark(text, x, y - up, **look))
         return drawn
 
 
@@ -841,15 +407,14 @@ class _Scene:
     # Side by side, or under each other
 
     def _set_shelves(self) -> None:
-        """Set memories side by side, with narrower cells if need be; else in shelves."""
+        """Set memories side by side, if need be in narrower cells; else in shelves."""
         self.shelves = self._shelves()
-        self.on = {
-            tag: shelf
-            for shelf in self.shelves
-            for block in shelf.blocks
-            for tag in block.memory.tags
-        }
-        self.of = {t: b for s in self.shelves for b in s.blocks for t in b.memory.tags}
+        places = [
+            (s, b, one) for s in self.shelves for b in s.blocks for one in b.pills
+        ]
+        self.on = {one.tag: shelf for shelf, _, one in places}
+        self.of = {one.tag: block for _, block, one in places}
+        self.pill = {one.tag: one for _, _, one in places}
 
     def _shelves(self) -> list[Shelf]:
         memories = self.story.memories
@@ -879,7 +444,7 @@ class _Scene:
         stops = any(tag in memory.tags for tag, _ in self.story.stops)
         if not (stops and any(tag in memory.tags for _, tag in self.story.flows)):
             apart = min(apart, APARTS[1])
-        return _block(memory, room, apart, self.cell, self.said[memory])
+        return block_of(memory, room, apart, self.cell, self.said[memory])
 
     def _wide(self, blocks: list[Block]) -> float:
         return sum(block.width for block in blocks) + sum(self._gaps(blocks))
@@ -913,7 +478,7 @@ class _Scene:
         self.across: list[tuple[Arc, Shelf, Arc, Shelf]] = []
         lanes: dict[Tag, Arc] = {}
         for (kind, start, end), (a, b) in self._ends().items():
-            if self._pill(start).line or self._pill(end).line:
+            if self.pill[start].line or self.pill[end].line:
                 continue  # a name under another one: words say it
             one, other = self.on[start], self.on[end]
             if kind == "stop":
@@ -939,18 +504,15 @@ class _Scene:
         self.right = self.content_end
         for shelf in self.shelves:
             shelf.settle(EDGE, end, told)
-            ends = [label.x + label.half for label in shelf.labels]
+            ends = [x + half for _, x, _, half in shelf.labels]
             self.right = max([self.right, *ends, *(arc.high + 2 for arc in shelf.arcs)])
-
-    def _pill(self, tag: Tag) -> Pill:
-        return next(one for one in self.of[tag].pills if one.tag is tag)
 
     def _ends(self) -> dict[tuple[str, Tag, Tag], list[float]]:
         """Return the ways with their two ends; on one name they stand side by side."""
         story, on = self.story, self.on
         ways = [("stop", *pair) for pair in story.stops]
         ways += [("flow", *pair) for pair in story.flows]
-        x = {tag: block.x + self._pill(tag).centre for tag, block in self.of.items()}
+        x = {tag: block.x + self.pill[tag].centre for tag, block in self.of.items()}
         ends: dict[Tag, list[tuple[float, int, tuple]]] = {}
         leave: set[Tag] = set()
         for way in ways:
@@ -965,7 +527,7 @@ class _Scene:
         places = {way: [x[way[1]], x[way[2]]] for way in ways}
         for tag, found in ends.items():
             found.sort(key=lambda one: one[:2])
-            step = min(11.0, (self._pill(tag).wide - 16) / max(1, len(found) - 1))
+            step = min(11.0, (self.pill[tag].wide - 16) / max(1, len(found) - 1))
             for number, (_, side, way) in enumerate(found):
                 places[way][side] += (number - (len(found) - 1) / 2) * step
         return places
@@ -980,8 +542,8 @@ class _Scene:
             if number:
                 y += BETWEEN_SHELVES + 8 * ({self.shelves[number - 1], shelf} in led)
             shelf.pill_top = y + shelf.sky
-            high = max(block.pill_height for block in shelf.blocks)
-            shelf.row_top = shelf.pill_top + high + STEM
+            line = max(one.line for block in shelf.blocks for one in block.pills)
+            shelf.row_top = shelf.pill_top + line * LINE_OF_PILLS + PILL + STEM
             shelf.end = shelf.row_top + max(block.height for block in shelf.blocks)
             y = shelf.end = shelf.end + FRAME_FOOT * self.framed
         self.bottom = y + EDGE
@@ -994,7 +556,7 @@ class _Scene:
             marks += self._frames(shelf) if self.framed else []
             for block in shelf.blocks:
                 tops = shelf.pill_top, shelf.row_top
-                marks += _block_marks(block, *tops, self.steady)
+                marks += block_marks(block, *tops, self.steady)
         marks += [self._copy(source, copy) for source, copy in self.arrows]
         for leaves, one, comes, other in self.across:
             low, high = one.pill_top - leaves.height, other.pill_top - comes.height

@@ -135,7 +135,11 @@ def story_of(
     by_name = {name: tag for tag in tags.values() for name in tag.names}
     told += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= set(by_name)]
     told = list(dict.fromkeys(told))
-    flows = _flows(observed, tags)
+    flows = [
+        (tag, tags[end])
+        for number, tag in tags.items()
+        for end in _behind(observed, tags, number, "flows")
+    ]
     stops = _stops(observed, memories, told, flows)
     for name, error in raises.items():  # what never came to be
         memories.append(Memory(None, TROUBLE, tags=[Tag([name], raises=error)]))
@@ -186,26 +190,22 @@ def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
 
     One that was given a ``colour`` has it; the others take what these leave.
     """
-    kinds: dict[int, str] = {}  # of the first tensor on it
-    for number, storage in enumerate(observed["storages"]):
-        on_it = [
-            one["tensor"] for one in storage["windows"] if one["tensor"] in tensors
-        ]
-        if on_it:
-            kinds[number] = observed["tensors"][on_it[0]]["kind"]
-    found: dict[int, str] = {}
-    given: dict[int, int] = {}
-    for number in [*kinds, *range(len(observed["storages"]))]:
-        given.setdefault(observed["storages"][number].get("colour", -1), number)
-    left = [colour for at, colour in enumerate(COLOURS) if at not in given]
-    for number, kind in kinds.items():
-        storage = observed["storages"][number]
-        colour = storage.get("colour", -1)
-        if colour >= 0 and given[colour] == number:
+    storages, on = observed["storages"], {}
+    for number, storage in enumerate(storages):
+        here = [one["tensor"] for one in storage["windows"] if one["tensor"] in tensors]
+        on |= {number: observed["tensors"][here[0]]} if here else {}
+    given: dict[int | None, int] = {}
+    for number in [*on, *range(len(storages))]:
+        given.setdefault(storages[number].get("colour"), number)
+    left = (colour for at, colour in enumerate(COLOURS) if at not in given)
+    found = {}
+    for number, seen in on.items():
+        colour = storages[number].get("colour")
+        if colour is not None and given[colour] == number:
             found[number] = COLOURS[colour]
         else:
-            has_colour = left and (storage["addressed"] or kind in KINDS)
-            found[number] = left.pop(0) if has_colour else FAINT
+            has_colour = storages[number]["addressed"] or seen["kind"] in KINDS
+            found[number] = next(left, FAINT) if has_colour else FAINT
     return found
 
 
@@ -238,13 +238,10 @@ def _grid(storage: dict, window: dict) -> list[list[int]]:
 
 def _columns(storage: dict, windows: list[dict]) -> int:
     """Return how many cells a row of the matrix has that lies in order on a memory."""
-    if not storage["cells"]:
-        return 0
-    for window in windows:
-        shape, strides = window["shape"], window["strides"]
-        if not window["covers_all"] or strides is None or len(shape or ()) < 2:
-            continue
-        if strides == _dense(shape) and math.prod(shape) == len(storage["cells"]):
+    for window in windows if storage["cells"] else ():
+        shape = window["shape"] or ()
+        whole = window["covers_all"] and math.prod(shape) == len(storage["cells"])
+        if whole and len(shape) > 1 and window["strides"] == _dense(shape):
             return shape[-1]
     return 0
 
@@ -259,16 +256,13 @@ def _dense(shape: list[int]) -> list[int]:
 
 def _lines(storage: dict, facts: dict[str, list[str]], first: dict) -> list[str]:
     """Return what is said under a memory, first what is true of all names on it."""
-    common = [
-        fact
-        for fact in next(iter(facts.values()))
-        if all(fact in others for others in facts.values())
-    ]
+    own = list(facts.values())
+    common = [fact for fact in own[0] if all(fact in others for others in own)]
     is_told = storage["addressed"] or first["kind"] not in KINDS
     lines = [", ".join([*common, *([] if is_told else ["no memory address"])])]
-    for name, own in facts.items():
-        rest = ", ".join(fact for fact in own if fact not in common)
-        lines += [f"{name}: {rest}"] if rest else []
+    for name, said in facts.items():
+        rest = ", ".join(fact for fact in said if fact not in common)
+        lines.append(f"{name}: {rest}" if rest else "")
     return [line for line in lines if line]
 
 
@@ -277,7 +271,7 @@ def _facts(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[st
     if seen["kind"] not in KINDS:
         return [seen["kind"]]
     said = ["array"] if seen["kind"] == "array" and seen["names"] != ["array"] else []
-    shape, strides = window["shape"] or (), window["strides"]
+    shape, gradient = window["shape"] or (), seen["gradient"]
     others = [other["shape"] for other in storage["windows"] if other["covers_all"]]
     if sum(length != 1 for length in shape) > 1:
         said.append(" \N{MULTIPLICATION SIGN} ".join(map(str, shape)))
@@ -285,31 +279,34 @@ def _facts(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[st
         not _is_in_order(window) or any(one != window["shape"] for one in others)
     ):
         said.append(f"shape {as_tuple(shape)}")
-    known = {"offset 0"}
-    if strides is not None and strides == _dense(shape):
-        known.add(f"stride {as_tuple(strides)}")
+    known = {"offset 0", f"stride {as_tuple(_dense(shape))}"}
     facts = facts_of(seen, storage, window, usual_dtype)
     said += [fact for fact in facts if fact not in known]
-    if seen["gradient"] not in (None, "None"):
+    if gradient not in (None, "None"):
         new = ", new" if seen.get("arrived") else ", changed"
-        new = new if "gradient" in seen.get("changed", ()) else ""
-        said.append(f"grad {seen['gradient']}{new}")
+        said.append(f"grad {gradient}{new * ('gradient' in seen.get('changed', ()))}")
     return said
 
 
 def facts_of(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[str]:
     """Say of a tensor on a storage what is unusual, but for its shape."""
-    version, offset = seen["version"], window["offset"]
-    is_part = window["offset_bytes"] or not window["covers_all"]
+    version, offset, strides = seen["version"], window["offset"], window["strides"]
     if offset is None:  # in bytes, if these do not divide
         offset = count_of(window["offset_bytes"], "byte")
+    steps = window["stride_bytes"]
+    if strides is not None:
+        stride = f"stride {as_tuple(strides)}"
+    elif len(steps) == 1:
+        stride = f"stride {count_of(steps[0], 'byte')}"
+    else:
+        stride = f"strides {as_tuple(steps)} in bytes"
     # The values that a new parameter begins with were written into it.
     is_usual_version = not version or (version == 1 and seen["parameter"])
     found = [
         ("empty", not window["runs"]),
         (seen["dtype"], seen["dtype"] != usual_dtype),
-        (f"offset {offset}", is_part),
-        (_stride(window), not _is_in_order(window)),
+        (f"offset {offset}", window["offset_bytes"] or not window["covers_all"]),
+        (stride, not _is_in_order(window)),
         (f"version {version}", not is_usual_version),
         (seen["memory"], storage["addressed"] and seen["memory"]),
     ]
@@ -323,20 +320,11 @@ def _is_in_order(window: dict) -> bool:
     return window["covers_all"] and all(n == 1 or a == b for n, a, b in steps)
 
 
-def _stride(window: dict) -> str:
-    if window["strides"] is not None:
-        return f"stride {as_tuple(window['strides'])}"
-    numbers = window["stride_bytes"]
-    if len(numbers) == 1:
-        return f"stride {count_of(numbers[0], 'byte')}"
-    return f"strides {as_tuple(numbers)} in bytes"
-
-
 # Ways of gradients and copies ---------------------------------------------------------
 
 
 def _behind(observed: dict, tags: dict[int, Tag], start: int, key: str) -> list[int]:
-    """Return the next tags behind one, through what has none; of "made_of" the copies."""
+    """Return the next tags behind one, and of "made_of" those that were copied."""
     found, waiting = set(), [(start, key == "flows")]
     for at, copied in waiting:  # which grows on the way
         for one in observed["tensors"][at].get(key, ()):
@@ -348,57 +336,35 @@ def _behind(observed: dict, tags: dict[int, Tag], start: int, key: str) -> list[
     return sorted(found)
 
 
-def _flows(observed: dict, tags: dict[int, Tag]) -> Pairs:
-    """Return from which name to which next one a gradient flows."""
-    next_of = {start: _behind(observed, tags, start, "flows") for start in tags}
-    for start, found in next_of.items():  # a walk that ended knows less than the leaves
-        reached = [start]
-        for one in reached:  # which grows on the way
-            reached += [end for end in next_of[one] if end not in reached]
-        leaves = observed["tensors"][start].get("reaches") or ()
-        found += [one for one in leaves if one in tags and one not in reached]
-    return [(tags[a], tags[b]) for a, ends in next_of.items() for b in sorted(ends)]
-
-
-def _stops(observed: dict, memories: list[Memory], copies: Pairs, ways: Pairs) -> Pairs:
+def _stops(
+    observed: dict, memories: list[Memory], copies: Pairs, flows: Pairs
+) -> Pairs:
     """Return what shares with, or was copied from, what requires grad, but is cut."""
-
-    def needs(tag: Tag) -> bool:
-        return bool(observed["tensors"][tag.tensor]["requires_grad"])
+    source_of = {copy: source for source, copy in copies}
 
     def is_cut(tag: Tag, other: Tag) -> bool:
         """Whether a name begins anew what the other one is part of."""
-        if tag is other or not needs(other) or (other, tag) in ways:
+        one, two = (observed["tensors"][at.tensor] for at in (tag, other))
+        if tag is other or not two["requires_grad"] or (other, tag) in flows:
             return False
         # Of two that begin anew the later one is the cut, as far as names tell.
-        is_leaf = observed["tensors"][other.tensor]["is_leaf"]
-        later = other.tensor < tag.tensor
-        if needs(tag):
-            return later and bool(observed["tensors"][tag.tensor]["is_leaf"])
-        return later or not is_leaf
+        later, whole = other.tensor < tag.tensor, [(0.0, 1.0)]
+        is_anew = later or not two["is_leaf"]
+        if one["requires_grad"]:
+            is_anew = later and one["is_leaf"]
+        return is_anew and any(
+            start < end and begin < stop  # a part in common, or of what was copied
+            for start, stop in tag.parts or whole
+            for begin, end in other.parts or whole
+        )
 
     found = []
-    source_of = {copy: source for source, copy in copies}
     for memory in memories:
         for tag in memory.tags:
             others = memory.tags + ([source_of[tag]] if tag in source_of else [])
-            cuts = [
-                one
-                for one in others
-                if not tag.raises and is_cut(tag, one) and _overlap(tag, one)
-            ]
+            cuts = [one for one in others if not tag.raises and is_cut(tag, one)]
             found += [(tag, one) for one in cuts[:1]]
     return found
-
-
-def _overlap(tag: Tag, other: Tag) -> bool:
-    """Whether two tags hold a part of a memory in common, or what was copied."""
-    whole = [(0.0, 1.0)]
-    return any(
-        start < end and begin < stop
-        for start, stop in tag.parts or whole
-        for begin, end in other.parts or whole
-    )
 
 
 def _in_order(
@@ -463,20 +429,19 @@ def words_of(story: Story) -> str:
     said = [caption_of(story)]
     for memory in story.memories:
         names = listing([tag.name for tag in memory.tags])
-        lines = [" ".join(memory.cells), *memory.lines]
-        said.append(f"{names}: {'; '.join(filter(None, lines))}.")
-    ends: dict[Tag, list[str]] = {}
-    for tag, end in story.flows:
-        ends.setdefault(tag, []).append(end.name)
-    for tag, names in ends.items():
-        said.append(f"A gradient flows from {tag.name} back to {listing(names)}.")
-    for tag in [tag for memory in story.memories for tag in memory.tags if tag.raises]:
-        said.append(f"{tag.name} raises {tag.raises}.")
+        lines = filter(None, [" ".join(memory.cells), *memory.lines])
+        said.append(f"{names}: {'; '.join(lines)}.")
+        said += [
+            f"{tag.name} raises {tag.raises}." for tag in memory.tags if tag.raises
+        ]
+    for start in dict.fromkeys(start for start, _ in story.flows):
+        ends = listing([end.name for tag, end in story.flows if tag is start])
+        said.append(f"A gradient flows from {start.name} back to {ends}.")
     return " ".join(filter(None, said))
 
 
 def table_of(observed: dict) -> str:
-    """Return aligned lines, one a tensor: name, values, gradient, memory; then notes."""
+    """Return aligned lines, one a tensor, with its values, gradient and memory."""
     tensors, rows = observed["tensors"], []
     at = {
         window["tensor"]: (number, storage, window)
@@ -524,7 +489,9 @@ def _gradient(tensors: list[dict], seen: dict) -> str:
     others = len(seen["reaches"]) - len(named) + seen["reaches_unnamed"]
     if len(named) > MOST_LEAVES:
         others, named = others + len(named) - MOST_LEAVES, named[:MOST_LEAVES]
-    if others or seen["reaches_more"]:
-        named.append(f"{others or ''} more".strip() if named else f"{others} leaves")
+    if others:
+        named.append(f"{others} more" if named else f"{others} without a name")
+    if seen["reaches_more"]:
+        named.append("what lies behind 2,000 operations")
     kept = f", grad {gradient}" if seen["retains_grad"] and gradient else ""
     return f"{seen['operation']} -> {listing(named) or 'no leaf'}{kept}"

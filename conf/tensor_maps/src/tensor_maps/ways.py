@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -42,14 +43,111 @@ def functions_behind(
     for function, origin in starts:
         meet(function, origin)
     for function, origin in waiting:  # which grows on the way
-        for following, _ in tried(lambda one=function: one.next_functions, ()):
+        for following, _ in _inputs(function):
             meet(following, origin)
         yield function, origin
+
+
+def _inputs(function: Any) -> tuple[tuple[Any, int], ...]:
+    return tried(lambda: function.next_functions, ())
 
 
 def node_name(function: Any) -> str:
     """Return the name of a node without its C++ namespace."""
     return str(function.name()).rpartition("::")[2]
+
+
+class _Behind(NamedTuple):
+    """What is behind a function.
+
+    The next named tensors, those of which its result is a view or (true) a copy, and
+    the leaves as bits, of which bit zero says that there may be more.
+    """
+
+    flows: dict[int, None]
+    made_of: dict[int, bool]
+    leaves: int
+
+
+class _Graph:
+    """The graph behind some tensors; ``held`` keeps its functions, so ids stay."""
+
+    def __init__(self, objects: list) -> None:
+        self.objects = objects
+        self.starts = {
+            at: tried(lambda one=value: one.grad_fn)
+            for at, value in enumerate(objects)
+            if isinstance(value, torch.Tensor)
+        }
+        # A tensor in the graph is a leaf, or an output of a function.
+        self.named = {
+            (id(objects[at]), 0)
+            if function is None
+            else (id(function), objects[at].output_nr): at
+            for at, function in self.starts.items()
+        }
+        walk = functions_behind((one, None) for one in self.starts.values())
+        self.held = {id(one): one for one, _ in islice(walk, MOST_WALKED)}
+        self.leaves: dict[int, tuple[int, torch.Tensor]] = {}
+        self.behind: dict[int, _Behind] = {}
+        inputs_of = {
+            here: [id(one) for one, _ in _inputs(function) if id(one) in self.held]
+            for here, function in self.held.items()
+        }
+        for here in TopologicalSorter(inputs_of).static_order():  # inputs first
+            self.behind[here] = self.look_behind(self.held[here])
+
+    def look_behind(self, function: Any) -> _Behind:
+        """Return what is behind a function, of whose inputs that is known."""
+        label, flows, made_of, leaves = node_name(function), {}, {}, 0
+        for following, output in _inputs(function):
+            if following is None:
+                continue
+            leaf = None
+            if node_name(following) == "AccumulateGrad":
+                leaf = tried(lambda one=following: one.variable)
+            if leaf is None:
+                key = (id(following), output)
+                beyond = self.behind.get(id(following), _Behind({}, {}, 1))
+            else:
+                key = (id(leaf), 0)
+                beyond = _Behind({}, {}, self.bit_of(leaf))
+            end = self.named.get(key)
+            leaves |= beyond.leaves
+            flows |= beyond.flows if end is None else {end: None}
+            made = beyond.made_of if end is None else {end: False}
+            if label in COPIES:
+                made_of |= dict.fromkeys(made, True)
+            elif label in VIEWS:
+                made_of |= made
+        return _Behind(flows, made_of, leaves)
+
+    def bit_of(self, leaf: torch.Tensor) -> int:
+        """Return the bit of a leaf, which is kept, so that no other has its id."""
+        return self.leaves.setdefault(id(leaf), (2 << len(self.leaves), leaf))[0]
+
+    def told(self, at: int) -> dict:
+        """Return what :func:`see_ways` notes of a tensor."""
+        tensor, function = self.objects[at], self.starts[at]
+        behind = self.behind.get(id(function), _Behind({}, {}, 1))
+        if function is None:  # of one that cannot be read nothing is known
+            is_leaf = tried(lambda: tensor.is_leaf, False)
+            behind = _Behind({}, {}, self.bit_of(tensor) if is_leaf else 0)
+        bits = behind.leaves if tensor.requires_grad else 0
+        found = [
+            self.named.get((leaf, 0))
+            for leaf, (bit, _) in self.leaves.items()
+            if bits & bit
+        ]
+        named = sorted(leaf for leaf in found if leaf is not None)
+        return {
+            "operation": "" if function is None else node_name(function),
+            "flows": list(behind.flows),
+            "made_of": [[end, is_copy] for end, is_copy in behind.made_of.items()],
+            "reaches": named,
+            "reaches_unnamed": len(found) - len(named),
+            "reaches_more": bool(bits & 1),
+        }
 
 
 def see_ways(objects: list, tensors: list[dict]) -> None:
@@ -58,78 +156,8 @@ def see_ways(objects: list, tensors: list[dict]) -> None:
     ``operation`` is what it comes from, ``flows`` the next tensors that a gradient
     flows back to, ``made_of`` of what it is a view or, if true, a copy, ``reaches`` the
     named leaves, ``reaches_unnamed`` how many more there are, ``reaches_more`` whether
-    it ended before it knew.
+    the walk ended before it knew.
     """
-    named: dict[tuple[int, int], int] = {}
-    starts: dict[int, Any] = {}
-    for at, value in enumerate(objects):
-        if isinstance(value, torch.Tensor):
-            function = tried(lambda one=value: one.grad_fn)
-            key = (
-                (id(value), 0) if function is None else (id(function), value.output_nr)
-            )
-            named.setdefault(key, at)
-            starts[at] = function
-    both = functions_behind((one, None) for one in starts.values())
-    held = [function for function, _ in islice(both, MOST_WALKED)]
-    leaf_of = {
-        id(f): tried(lambda one=f: one.variable)
-        for f in held
-        if node_name(f) == "AccumulateGrad"
-    }
-    leaves = {id(leaf): leaf for leaf in leaf_of.values() if leaf is not None}
-    bit = {leaf: 2 << place for place, leaf in enumerate(leaves)}
-    known = {id(function) for function in held}
-    near: dict[int, list[int]] = {}  # by function, the next named tensors behind it
-    reach: dict[int, int] = {}  # which leaves, as bits; bit zero: there may be more
-    copied: dict[int, list[tuple[int, bool]]] = {}
-
-    def settle(function: Any) -> None:
-        """Note what is behind a function, of whose inputs that is known."""
-        here, label = id(function), node_name(function)
-        near[here], copied[here], reach[here] = [], [], 0
-        for following, output in function.next_functions:
-            if following is None:
-                continue
-            leaf, there = leaf_of.get(id(following)), id(following)
-            key = (there, output) if leaf is None else (id(leaf), 0)
-            ends = [named[key]] if key in named else []
-            reach[here] |= bit[id(leaf)] if leaf is not None else reach.get(there, 1)
-            near[here] += ends or near.get(there, [])
-            if label in COPIES | VIEWS:
-                behind = [(end, False) for end in ends] or copied.get(there, [])
-                copied[here] += [(end, c or label in COPIES) for end, c in behind]
-
-    for start in held:  # inputs first, without recursion: a graph may be deep
-        waiting = [start]
-        while waiting:
-            function = waiting[-1]
-            missing = [
-                one
-                for one, _ in function.next_functions
-                if one is not None and id(one) in known and id(one) not in near
-            ]
-            if id(function) in near or not missing:
-                waiting.pop()
-                if id(function) not in near:
-                    settle(function)
-            else:
-                waiting += missing
-    number_of = {id(objects[at]): at for at in starts}
-    for at, function in starts.items():
-        here, bits = id(function), 0
-        if function is not None:
-            bits = reach.get(here, 1) if tensors[at]["requires_grad"] else 0
-        elif tensors[at]["requires_grad"]:
-            leaves.setdefault(id(objects[at]), objects[at])
-            bits = bit.setdefault(id(objects[at]), 2 << len(bit))
-        found = [leaf for leaf in leaves if bits & bit.get(leaf, 0)]
-        named_leaves = sorted(number_of[leaf] for leaf in found if leaf in number_of)
-        tensors[at] |= {
-            "operation": "" if function is None else node_name(function),
-            "flows": list(dict.fromkeys(near.get(here, []))) if function else [],
-            "made_of": [[end, c] for end, c in dict.fromkeys(copied.get(here, []))],
-            "reaches": named_leaves,
-            "reaches_unnamed": len(found) - len(named_leaves),
-            "reaches_more": bool(bits & 1),
-        }
+    graph = _Graph(objects)
+    for at in graph.starts:
+        tensors[at] |= graph.told(at)

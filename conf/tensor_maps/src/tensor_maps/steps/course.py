@@ -149,8 +149,9 @@ class Course:
         left = self._loops[stay:][::-1]
         self._loops = self._loops[:stay]
         for node in inside[stay:]:
-            depth = len(self._loops)
-            self._loops.append(Loop(node, at, depth, self.noted.turns))
+            depth, most = len(self._loops), self.noted.turns
+            shown = most[min(depth, len(most) - 1)]
+            self._loops.append(Loop(node, at, depth, shown))
         return left
 
     def _leave(self, left: list[Loop], names: Any) -> None:

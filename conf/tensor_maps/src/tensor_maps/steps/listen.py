@@ -49,7 +49,7 @@ def listen(frame: int, owner: object, tell: Hearing) -> Callable[[], None]:
     Of several frames of one owner only the innermost is told.
     """
     stream, one = sys.stdout, (owner, tell)
-    if getattr(stream, "__dict__", None) is None:
+    if not hasattr(stream, "__dict__"):
         return lambda: None
     with _lock:
         heard = _streams.get(id(stream)) or _Stream(stream)
@@ -59,8 +59,7 @@ def listen(frame: int, owner: object, tell: Hearing) -> Callable[[], None]:
     def end() -> None:
         with _lock:
             heard.frames[frame].remove(one)
-            if not heard.frames[frame]:
-                del heard.frames[frame]
+            heard.frames = {frame: ones for frame, ones in heard.frames.items() if ones}
             if not heard.frames and _streams.pop(id(stream), None):
                 heard.put_back()
 

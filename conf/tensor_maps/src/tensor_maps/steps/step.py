@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tensor_maps.steps.syntax import Unit
 
 if TYPE_CHECKING:
-    from tensor_maps.steps.facts import Look
+    from tensor_maps.steps.look import Look
 
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.
@@ -19,19 +19,17 @@ MOST_LINE = 44
 
 @dataclass(eq=False)
 class Loop:
-    """One run of a loop: where in the code a turn begins, its depth and its turn."""
+    """One run of a loop: where in the code a turn begins, its depth and its turn.
+
+    So many of its turns are ``shown`` as steps; ``collapsed``: there were more.
+    """
 
     node: ast.stmt
     begins: int
     depth: int
-    most: tuple[int, ...] = MOST_TURNS
+    shown: int
     turn: int = 1
     collapsed: bool = False
-
-    @property
-    def shown(self) -> int:
-        """How many of its turns are steps."""
-        return self.most[min(self.depth, len(self.most) - 1)]
 
 
 @dataclass(eq=False)

@@ -130,11 +130,10 @@ def units_of(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[Unit
         if not isinstance(node, HAVE_OTHERS) or first == last:
             yield Unit(node, first, last, loops)
             continue
-        parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
-        for part in parts:
+        for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             start = (part.pattern if isinstance(part, ast.match_case) else part).lineno
-            ends = [getattr(n, "end_lineno", start) for n in head_nodes(part)]
-            yield Unit(part, start, max(start, *ends, 0), loops, True)
+            ends = [getattr(one, "end_lineno", start) for one in head_nodes(part)]
+            yield Unit(part, start, max([start, *ends]), loops, True)
             inside = (*loops, part) if isinstance(part, LOOPS) else loops
             yield from units_of(getattr(part, "body", []), inside)
         for name in ("orelse", "finalbody"):
@@ -142,7 +141,6 @@ def units_of(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[Unit
 
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-NAMED = DEFINITIONS | ast.Import | ast.ImportFrom
 
 
 def line_range(node: ast.stmt) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import FrameType
 from typing import Any
 
-from tensor_maps.steps.course import Course
+from tensor_maps.steps.course import Course, Noted
 
 CAN_WAIT = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 YIELD = dis.opmap["YIELD_VALUE"]
@@ -136,12 +136,13 @@ class Tracer:
         course.begin(frame, within=not whole)
         return watched
 
-    def drop(self, course: Course) -> None:
-        """Watch the frame of a course no longer, though it was not told to end."""
-        for there in tuple(self.frames.values()):
-            for watched in tuple(there):
-                if watched.course is course:
-                    watched.leave(None)
+    def drop(self, noted: Noted) -> list[Course]:
+        """Watch no frame whose steps are noted there; return what did not end."""
+        every = [watched for there in self.frames.values() for watched in there]
+        mine = [watched for watched in every if watched.course.noted is noted]
+        for watched in mine:
+            watched.leave(None)
+        return [watched.course for watched in mine]
 
     def _turn_on(self) -> None:
         if sys.gettrace() is not self.call:

@@ -6,26 +6,20 @@ import ast
 import inspect
 import itertools
 import linecache
-import math
 import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import torch
-
 from tensor_maps.reading import forget_copy
-from tensor_maps.steps.about import About
-from tensor_maps.steps.colours import Colours, number_storages
 from tensor_maps.steps.course import Course, Noted
-from tensor_maps.steps.events import event_of
-from tensor_maps.steps.facts import MOST_DRAWN, differences, look
-from tensor_maps.steps.pictures import names_on, names_to_draw, numbers_in, picture_of
+from tensor_maps.steps.look import differences, look
+from tensor_maps.steps.pictures import data_of
 from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
 from tensor_maps.steps.syntax import (
     NO_SOURCE,
@@ -35,12 +29,11 @@ from tensor_maps.steps.syntax import (
     line_range,
     with_block,
 )
+from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
 from tensor_maps.steps.viewer import save_steps, steps_frame
-from tensor_maps.steps.words import step_words
 from tensor_maps.words import count_of
 
-STEPS_FORMAT = 2
 # Code that is run from a text has a file name of its own: its source is found by it.
 _file_names = (f"<steps-{number}>" for number in itertools.count(1))
 
@@ -111,11 +104,10 @@ class Steps:
             self._turns,
         )
         self._code: list[str] = []
-        self._courses: list[Course] = []
+        self._course: Course | None = None
         self._tracer: Tracer | None = None  # of the thread that is watched
         self._expected: list[Starts] = []
         self._watched: Watched | None = None
-        self._colours = Colours()
 
     @property
     def failed(self) -> str:
@@ -139,9 +131,10 @@ class Steps:
         self._clear()
         lines, body = block
         first, last = line_range(body[0])[0], line_range(body[-1])[1]
-        course = self._course(lines[first - 1 : last], body, first)
+        region = self._show(lines[first - 1 : last], body, first)
+        self._course = Course(region, self._noted)
         self._expect()
-        self._watched = self._tracer.watch(frame, course)
+        self._watched = self._tracer.watch(frame, self._course)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -216,7 +209,8 @@ class Steps:
         lines = re.split(r"\r?\n", source)
         first = next((at for at, line in enumerate(lines) if line.strip()), 0)
         body = ast.parse(source).body
-        course = self._course(lines[first:], body, first + 1)
+        region = self._show(lines[first:], body, first + 1)
+        course = self._course = Course(region, self._noted)
 
         def starts(frame: FrameType) -> Course | None:
             code = frame.f_code
@@ -231,13 +225,12 @@ class Steps:
         """End what :meth:`follow` or :meth:`follow_where` has begun."""
         self._stop()
 
-    def _course(self, lines: list[str], body: list[ast.stmt], first: int) -> Course:
-        """Show lines, of which the first has this number in its file."""
+    def _show(self, lines: list[str], body: list[ast.stmt], first: int) -> Region:
+        """Add lines to the code shown, of which the first has this number there."""
         self._code += [""] if self._code else []
         region = Region(body, len(self._code) + 1 - first)
-        self._code += textwrap.dedent("\n".join(lines)).split("\n")
-        self._courses.append(Course(region, self._noted))
-        return self._courses[-1]
+        self._code += textwrap.dedent("\n".join(lines)).rstrip().split("\n")
+        return region
 
     def _expect(self, *expected: Starts) -> None:
         regions: dict[int, Region] = {}
@@ -250,14 +243,12 @@ class Steps:
                 )
             lines, node = found
             first, last = line_range(node)
-            course = self._course(lines[first - 1 : last], node.body, first)
-            regions[id(code)] = course.region
+            shown = lines[first - 1 : last]
+            regions[id(code)] = self._show(shown, node.body, first)
 
         def starts(frame: FrameType) -> Course | None:
-            if (region := regions.get(id(frame.f_code))) is None:
-                return None
-            self._courses.append(Course(region, self._noted))
-            return self._courses[-1]
+            region = regions.get(id(frame.f_code))
+            return None if region is None else Course(region, self._noted)
 
         self._tracer = tracer()
         self._expected = [*expected, *([starts] if regions else [])]
@@ -270,15 +261,18 @@ class Steps:
         error: BaseException | None = None,
         is_lost: bool = False,
     ) -> None:
-        for course in self._courses:
-            if course.is_open:  # it was not told to end
-                if error is not None:
-                    course.raises(type(error), error)
-                self._tracer.drop(course)
-                course.end(names, is_lost)
+        if self._tracer is None:
+            return
+        dropped = self._tracer.drop(self._noted)
+        if self._course.is_open:  # it was not told to end
+            if error is not None:
+                self._course.raises(type(error), error)
+            self._course.end(names, is_lost)
+        for course in dropped:  # of generators that wait
+            course.end(None)
         for starts in self._expected:
             self._tracer.expect_no_more(starts)
-        self._expected, self._watched = [], None
+        self._expected, self._watched, self._tracer = [], None, None
 
     # -- The result
 
@@ -323,30 +317,8 @@ class Steps:
         end = f"\n{count_of(more, 'more step')} not shown" if more else ""
         return as_text(list(self)) + end
 
-    def data(
-        self,
-        drawn: int = MOST_DRAWN,
-        about: Iterable[str] | None = None,
-        lines: tuple[int, int] = (1, sys.maxsize),
-        raises: Mapping[str, str] | None = None,
-        copies: Iterable[tuple[str, str]] = (),
-        high: float = math.inf,
-    ) -> dict:
+    def data(self) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
-
-        Parameters
-        ----------
-        drawn
-            The most names in one picture.
-        about
-            Only show events of these names, and at most 18. Events of other names are
-            left out unless they raise, detach a tensor or modify one in place.
-        lines
-            The first and the last line of the statements that lead to these names.
-        raises, copies
-            What else is drawn at the event that leads, as ``scene`` takes it.
-        high
-            The most pixels that a picture of more than two names is high.
 
         Returns
         -------
@@ -357,92 +329,11 @@ class Steps:
             that has just run, from 1), ``turn`` (for each loop around it, outermost
             first, the iteration and how many there were), ``said`` (a sentence),
             ``printed``, ``raised`` (only if it did), ``changed`` (names), ``event``
-            and ``names`` (what happened, see ``steps[0].event``, and to which names),
-            ``drawing`` (its index, or null) and ``note`` (only if there is one). With
-            ``about``, ``lead`` is the index of the event after which these names have
-            their final state, or null.
+            and ``names`` (what happened, see ``steps[1].event``, and to which names),
+            ``drawing`` (its index, or null) and ``note`` (only if there is one).
         """
-        story = None if about is None else About(self._noted.steps, about, lines)
-        if story is not None:
-            story.raises, story.copies = dict(raises or {}), list(copies)
-        drawings: dict[tuple[str, str], int] = {}
-        steps = []
-        told = self.told_and_drawn(drawn, story)
-        number_storages(self._noted.steps)
-        colours = Colours(self._colours)
-        pairs = [(step, names) for step, _, names in told]
-        events = range(len(pairs)) if story is None else sorted(story.told)
-        pictures = [numbers_in(*pairs[at]) for at in events]
-        for picture in pictures:
-            for number in picture:
-                beside = {n for one in pictures if number in one for n in one}
-                colours.give(number, beside, picture)
-        for at, (step, (said, notes), names) in enumerate(told):
-            picture = picture_of(step, names, colours.paint, story, high, said)
-            if story is None and names and (more := step.after.names - len(names)):
-                notes.append(f"and {count_of(more, 'more tensor')}")
-            if step.left_out:
-                notes.append(f"{step.left_out:,} more characters were printed")
-            if at == len(told) - 1 and (more := self._noted.not_shown):
-                notes.append(f"{more} more steps are not shown")
-            event, concerned = event_of(step)
-            if story is not None and at not in story.told:
-                event = None
-            number = picture and drawings.setdefault(picture, len(drawings))
-            one = step.place() | {
-                "said": said,
-                "printed": step.printed,
-                "changed": step.changed,
-                "event": event,
-                "names": concerned,
-                "drawing": number,
-            }
-            one |= {"raised": step.raised} if step.raised else {}
-            one |= {"note": "; ".join(notes)} if notes else {}
-            steps.append(one)
-        data = {
-            "format": STEPS_FORMAT,
-            "title": self.title,
-            "torch": torch.__version__,
-            "code": self._code,
-            "steps": steps,
-            "drawings": [drawing for drawing, _ in drawings],
-            "captions": [caption for _, caption in drawings],
-        }
-        return data if story is None else data | {"lead": story.leads}
-
-    def told_and_drawn(
-        self, drawn: int = MOST_DRAWN, story: About | None = None
-    ) -> list[tuple[Step, tuple[str, list[str]], list[str]]]:
-        """Return the steps with their words, and the names in their pictures."""
-        found, names = [], []
-        for at, step in enumerate(self._noted.steps):
-            if story is not None and at in story.told:
-                step = story.steps[at]
-            about = [] if story is None else story.names  # what is drawn is told too
-            is_about = bool(about) and at in story.told & story.near
-            last = names
-            for _ in range(1 + is_about):
-                words = step_words(step, about if is_about else ())
-                names = names_to_draw(step, last, drawn, story, words[0])
-                about = [*about, *names]
-            found.append((step, words, names))
-        return found
-
-    def colour(self, observed: dict) -> dict:
-        """Give storages that were observed just now the colours of these steps.
-
-        What :meth:`data` draws later has these colours too.
-        """
-        at = number_storages(self._noted.steps)
-        for storage in observed["storages"]:
-            known = [at[name] for name in names_on(observed, storage) if name in at]
-            storage |= {"number": known[0]} if known else {}
-        numbers = [one["number"] for one in observed["storages"] if "number" in one]
-        for number in numbers:
-            self._colours.give(number, [*at.values()], numbers)
-        self._colours.paint(observed["storages"])
-        return observed
+        noted = self._noted
+        return data_of(noted.steps, self.title, self._code, noted.not_shown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the steps as one HTML file that needs nothing else to be shown."""

@@ -1,0 +1,456 @@
+"""Tell what a statement did: its event, and its sentences.
+
+All names to which the same happened are told in one sentence of ``SENTENCES``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+from tensor_maps.steps.news import NEW, New, entries_of, news_of
+from tensor_maps.steps.step import Step
+from tensor_maps.steps.syntax import (
+    DEFINITIONS,
+    names_in,
+    nodes_of,
+    paths_in,
+    root_of,
+)
+from tensor_maps.words import count_of, listing, size_of
+
+# Sentences that a step has, and names that a sentence has; letters of all sentences,
+# and of values that differ from name to name.
+MOST_SAID, MOST_TEXT, MOST_LETTERS = 3, 150, 60
+CHANGED_HANDS = NEW | {"gone"}
+# What is said first of names that there were before; what is said once is enough.
+KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
+# Of these nodes is an index that is written out in numbers: it makes a view.
+WRITTEN_OUT = ast.Constant | ast.Slice | ast.Tuple | ast.UnaryOp | ast.USub | ast.Load
+# Of [one|many] the first is said of one name, the second of several.
+SENTENCES = {
+    # of names that are new, or now another object
+    "same": "{names} [is|are] the same {what}[|s] as {others}.",
+    "was": "{names} [is|are] the tensor[|s] that [was|were] {others}.",
+    "shares": "{names} share[s|] memory with {others}{and_flow}.{cut}",
+    "shares one": "{names} shares {others}'s memory{and_flow}.{cut}",
+    "meta": "{names} [is|are] {new}{instead} on meta: [it has|they have] no data.",
+    "nowhere": "{names} [is|are] {new}{instead}: {nowhere}.",
+    "copy": "{names} [is a copy|are copies] of {others}{device}, with [its|their] own "
+    "memory{then_flow}.{cut}",
+    "cast": "{names} [is|are] {new} in {dtype}{device} ({others} {are} {other_dtype}), "
+    "with [its|their] own memory{then_flow}.{cut}",
+    "computed": "{names} [is|are] computed from {leaves}{device}. {flow}.",
+    "alone": "{names} [is|are] {new}{instead}{device}, with [its|their] own memory."
+    "{cut}",
+    "not observed": "{names} [is|are] new.",
+    # of gradients
+    "arrived": "{names} now [has|have] a gradient.",
+    "many arrived": "{count} tensors now have a gradient, {first} among them.",
+    "no gradient": "{names} [is|are] now None.",
+    # of what is written
+    "holds": "{names} now hold[s|] {values}.{end}",
+    "different": "{names} now hold[s|] different values.{end}",
+    "written beside": "{first} is written to; {others} share its memory.",
+    "many written": "{count} tensors are written to, {first} among them.",
+    "overlap": "The statement reads and writes the same memory.",
+    "resized": "{names} resize[s|] the memory: {others} {keep} {part}.",
+    # of names that there were
+    "storage": "{names} now use[s|] different memory{with_form}.",
+    "form": "{names} now [has|have] {form}.",
+    "requires": "{names} now require[s|] grad.",
+    "requires not": "{names} no longer require[s|] grad.",
+    "requires changed": "requires_grad changed for {names}.",
+    "retains_grad": "{names} will keep [its|their] gradient.",
+    "graph": "{names} now come[s|] from another operation.",
+    "version": "[{names}'s version counter|The version counter of {names}] is now "
+    "{version}.",
+    "versions": "The version counter of {names} has changed.",
+    "gone": "{names} no longer exist[s|].",
+    # of statements that change nothing
+    "imported": "{names} [is|are] imported.",
+    "defined": "{names} is defined.",
+    "asserts": "The assertion passes.",
+    "prints": "It prints {lines}.",
+    "nothing": "No named tensor changes.",
+    "more": "{more} of long lists, dicts or objects were not looked at.",
+    "unread": "{names} ({size}) [was|were] not read in full.",
+    "raises": "It raises {error}.",
+    "and more": "There [is|are] {more}.",
+}
+
+
+def say(sentence: str, names: Sequence[str] = (), **more: Any) -> str:
+    """Fill in a sentence of one name or of several."""
+    text = re.sub(
+        r"\[([^|\]]*)\|([^\]]*)\]",
+        lambda found: found[1 + (len(names) > 1)],
+        SENTENCES[sentence],
+    )
+    return text.format(names=few(names), **more)
+
+
+def few(names: Sequence[str]) -> str:
+    """Return some names, and how many more there are."""
+    if len(names) <= MOST_SAID:
+        return listing(list(names))
+    return f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
+    """Say what a step did, and what else there is to note.
+
+    If it did something to the names ``about``, only these are named.
+    """
+    said = list(_Words(step).of_names(set(about)))
+    if step.raised:
+        said.insert(0, say("raises", error=step.raised.partition(":")[0]))
+    elif not said:
+        said = [*_of_statement(step)]
+    lengths = accumulate(map(len, said))
+    most = max(1, min(MOST_SAID, sum(length <= MOST_TEXT for length in lengths)))
+    if left := said[most:]:
+        said[most:] = [say("and more", left, more=count_of(len(left), "more change"))]
+    text = " ".join(said)
+    if not step.collapsed:
+        return text, []
+    loop, last = step.turns[-1]
+    if (first := loop.shown + 1) == last:
+        return f"Iteration {first}: {text}", []
+    both = f"terations {first}–{last}"
+    return f"I{both}: {text}", [f"i{both} in one step"]
+
+
+def event_of(step: Step) -> tuple[str | None, list[str]]:
+    """Return the event of a step, and the names that it concerns.
+
+    The event is "raises", "gradient", "written", "cut", "shares", "appears" or
+    "changes", the first of them that holds; None where nothing changed.
+    """
+    differ, news = step.differ, news_of(step)
+    if step.raised:
+        asked, entry = names_in(step.unit), entries_of(step)
+        written = [name for name in entry if name in paths_in(step.unit)]
+        return "raises", written or [name for name in entry if root_of(name) in asked]
+    there = {name: kinds for name, kinds in differ.items() if not kinds & CHANGED_HANDS}
+    gradient = [name for name, kinds in there.items() if "gradient" in kinds]
+    gradient = [name for name in gradient if step.after.facts[name].gradient]
+    items = {new.name for new in news if new.how == "was" and "[" in new.name
+             and root_of(new.name) == root_of(new.others[0])}  # fmt: skip
+    fresh = [name for name, kinds in differ.items() if kinds & NEW]
+    found = [
+        ("gradient", [n for n in gradient if "arrived" in differ[n]]),
+        ("written", [name for name, kinds in differ.items() if is_written(kinds)]),
+        ("gradient", gradient),
+        ("cut", [n for new in news if new.is_cut for n in (new.name, *new.others)]),
+        ("shares", [n for new in news if new.how in ("same", "shares")
+                    for n in (new.name, *new.others)]),
+        ("appears", [name for name in fresh if name not in items]),
+        ("changes", list(differ)),
+    ]  # fmt: skip
+    for event, names in found:
+        if names:
+            return event, list(dict.fromkeys(names))
+    return None, []
+
+
+def is_written(kinds: frozenset[str]) -> bool:
+    """Whether a tensor that was there holds other values now."""
+    return "values" in kinds and not kinds & {"other", "storage", "form"}
+
+
+# What changed -------------------------------------------------------------------------
+
+
+class _Words:
+    """The sentences of one step."""
+
+    def __init__(self, step: Step) -> None:
+        self.step, self.entry = step, entries_of(step)
+        self.was, self.now = step.before.facts, step.after.facts
+        self.differ = step.differ
+
+    def of_names(self, about: set[str]) -> Iterator[str]:
+        """Yield sentences of gradients, what was written, what is new, and the rest."""
+        self._order(about)
+        if resized := self._resized():
+            yield resized
+            return
+        same = {n: k for n, k in self.differ.items() if not k & CHANGED_HANDS}
+        written = [name for name, kinds in same.items() if is_written(kinds)]
+        said = [*self._gradients(same), *self._written(written), *self._new()]
+        yield from said
+        told = {*written}
+        for kind in KINDS:
+            names = [n for n, kinds in same.items() if kind in kinds and n not in told]
+            told.update(names)
+            if names and not (said and kind == "version"):
+                said.append(self._kind(kind, names))
+                yield said[-1]
+        if gone := [name for name, kinds in self.differ.items() if "gone" in kinds]:
+            yield say("gone", gone)
+
+    def _order(self, about: set[str]) -> None:
+        """Set the names ``about`` first, and then what the statement names.
+
+        Of many names, or after these, those of a tensor that was there before are left
+        out but for one.
+        """
+        asked, kept, entry = names_in(self.step.unit), {}, self.entry
+        near = {n for n in self.differ if n in about or root_of(n) in asked}
+        differ = {n: k for n, k in self.differ.items() if about and n in near}
+        differ = differ or self.differ
+        is_long = about or len(differ) > MOST_SAID
+
+        def rank(name: str) -> tuple[bool, ...]:
+            return name not in about, root_of(name) not in asked, root_of(name) != name
+
+        for name in sorted(differ, key=rank):
+            is_there = name in entry and not differ[name] & CHANGED_HANDS
+            kept.setdefault(id(entry[name]) if is_long and is_there else name, name)
+        self.differ = {name: differ[name] for name in kept.values()}
+
+    def _resized(self) -> str:
+        """Say which part of their storage tensors keep, where a new one resized it."""
+        names = [
+            name
+            for name, kinds in self.differ.items()
+            if "storage" in kinds and not kinds & (NEW | {"form"})
+            and self.was[name].is_on(self.now[name]) and self.now[name].bytes
+        ]  # fmt: skip
+        news = [new.name for new in news_of(self.step) if {*new.others} & {*names}]
+        if not names or not news:
+            return ""
+        fact, keep = self.now[names[0]], "keep" if names[1:] else "keeps"
+        item, size = fact.form[2].itemsize, fact.memory[1] - fact.memory[0]
+        part = f"{fact.bytes // item} of the {size // item} cells"
+        return say("resized", news, others=listing(names), keep=keep, part=part)
+
+    def _gradients(self, same: dict[str, frozenset[str]]) -> Iterator[str]:
+        names = [name for name, kinds in same.items() if "gradient" in kinds]
+        text = {name: self.entry.get(name, {}).get("gradient") for name in names}
+        is_small = all(one and not one.startswith("of shape") for one in text.values())
+        is_small = is_small and sum(map(len, text.values())) <= MOST_LETTERS
+        if 0 < len(names) <= MOST_SAID and is_small:
+            yield listing([f"{name}.grad is now {text[name]}" for name in names]) + "."
+            return
+        empty = [n for n in names if n in self.entry and text[n] in (None, "None")]
+        arrived = [n for n in names if "arrived" in same[n] and n not in empty]
+        others = [f"{n}.grad" for n in names if n not in arrived and n not in empty]
+        if len(arrived) > MOST_SAID:
+            yield say("many arrived", count=len(arrived), first=arrived[0])
+        elif arrived:
+            yield say("arrived", arrived)
+        if others:
+            yield say("different", others, end="")
+        if empty:
+            yield say("no gradient", [f"{name}.grad" for name in empty])
+
+    def _written(self, names: list[str]) -> Iterator[str]:
+        if not names:
+            return
+        seen = [self.entry[name] for name in names if name in self.entry]
+        is_whole = len(seen) == len(names) > 1
+        storages = {one["storage"] for one in seen} - {None}
+        shared = is_whole and len(storages) == 1
+        end = " They share memory." if shared else ""
+        if is_whole and len({id(one) for one in seen}) == 1:
+            end = " They are the same tensor."
+        values = [one["values"] for one in seen]
+        known = len(values) == len(names) <= MOST_SAID and None not in values
+        if known and len(set(values)) == 1:
+            yield say("holds", names, values=values[0], end=end)
+        elif known and sum(map(len, values)) <= MOST_LETTERS:
+            both = zip(names, values, strict=True)
+            each = [f"{name} now holds {value}" for name, value in both]
+            yield f"{listing(each)}.{end}"
+        elif len(names) <= MOST_SAID:
+            yield say("different", names, end=end)
+        elif shared:
+            others = names[1:]
+            text = f"{len(others)} others" if others[MOST_SAID:] else listing(others)
+            yield say("written beside", first=names[0], others=text)
+        else:
+            yield say("many written", count=len(names), first=names[0])
+        if any(map(self._reads_what_it_writes, nodes_of(self.step.unit))):
+            yield say("overlap")
+
+    def _reads_what_it_writes(self, node: ast.AST) -> bool:
+        """Whether a tensor is written to while a part of it is read.
+
+        In ``a -= a[:, :1]`` the first column is another one as soon as it is written.
+        """
+        match node:
+            case ast.AugAssign(target=target, value=value):
+                read = [value]
+            case ast.Call(func=ast.Attribute(value=target, attr=word), args=read):
+                if not re.search(r"[^_]_$", word):
+                    return False
+            case _:
+                return False
+        seen = self.entry.get(name := ast.unparse(target))
+        if seen is None or seen["kind"] == "array":  # NumPy reads all before
+            return False
+        return any(
+            self._overlap(seen, self.entry.get(ast.unparse(one)))
+            or (isinstance(one, ast.Subscript) and ast.unparse(one.value) == name
+                and all(isinstance(part, WRITTEN_OUT) for part in ast.walk(one.slice)))
+            for one in read
+        )  # fmt: skip
+
+    def _overlap(self, one: dict, other: dict | None) -> bool:
+        """Whether another tensor has bytes of one, and not as the same elements."""
+        number, observed = one["storage"], self.step.after.observed
+        if other is None or number is None or number != other["storage"]:
+            return False
+        windows = {
+            id(observed["tensors"][window["tensor"]]): window
+            for window in observed["storages"][number]["windows"]
+        }
+        a, b = windows[id(one)], windows[id(other)]
+        common = any(x < v and u < y for x, y in a["runs"] for u, v in b["runs"])
+        places = ("shape", "offset_bytes", "stride_bytes")
+        return common and any(a[key] != b[key] for key in places)
+
+    def _new(self) -> Iterator[str]:
+        groups: dict[tuple, list[New]] = {}
+        for new in (one for one in news_of(self.step) if one.name in self.differ):
+            seen, others = self.entry[new.name], new.others
+            many = root_of(new.name) if new.how in ("same", "was", "shares") else ""
+            if new.how == "cast":
+                others = [seen["dtype"], self.entry[others[0]]["dtype"]]
+            elif many and many != new.name:
+                others = []
+            nowhere = seen["memory"] if seen["storage"] is None else ""
+            key = (new.how, many, *others[:MOST_SAID], *new[3:], nowhere)
+            key = (*key, seen["device"], self._instead(new.name),
+                   "other" in self.differ[new.name])  # fmt: skip
+            groups.setdefault(key, []).append(new)
+        yield from map(self._group, groups.values())
+        hidden = [n for n, k in self.differ.items() if n not in self.entry and k & NEW]
+        if hidden:
+            yield say("not observed", hidden)
+
+    def _instead(self, name: str) -> str:
+        """Say which dtype a name has now, if what had that name had another one."""
+        was, now = (facts[name].form[2] if name in facts else None
+                    for facts in (self.was, self.now))  # fmt: skip
+        text = f" in {now} instead of {was}".replace("torch.", "")
+        return "" if was is None or was == now else text
+
+    def _group(self, group: list[New]) -> str:
+        """Say of names, to which the same happened, what they are now."""
+        names, first, how = [new.name for new in group], group[0], group[0].how
+        others = [*dict.fromkeys(other for new in group for other in new.others)]
+        if how != "was":
+            others = [other for other in others if other not in names] or first.others
+        seen, leaves = self.entry[names[0]], self._leaves(first)
+        is_meta = seen["device"] == "meta"
+        devices = {s["device"] for s in self.entry.values() if s["storage"] is not None}
+        is_said = is_meta or len(devices - {"meta"}) > 1
+        nowhere = seen["memory"] if seen["storage"] is None else ""
+        if how == "shares" and len(names) == len(others) == 1:
+            how = "shares one"
+        if how in ("alone", "copy", "cast") and (is_meta or nowhere):
+            how = how if is_meta and leaves else "meta" if is_meta else "nowhere"
+        if how == "alone" and leaves:
+            how = "computed"
+        what = "array" if seen["kind"] == "array" else "tensor"
+        different = f"different {what}s" if names[1:] else f"a different {what}"
+        flow = f"a gradient flows back to {leaves}"
+        cut = f" No gradient flows back through {'them' if names[1:] else names[0]}."
+        return say(
+            how,
+            names,
+            others=few(others[:1] if how == "copy" else others),
+            are="are" if others[1:] else "is",
+            what=what,
+            new=f"now {different}" if "other" in self.differ[names[0]] else "new",
+            instead=self._instead(names[0]),
+            device=f" on {seen['device']}" if is_said else "",
+            nowhere=nowhere,
+            dtype=seen["dtype"],
+            other_dtype=self.entry[others[0]]["dtype"] if how == "cast" else "",
+            leaves=leaves,
+            flow=_flow_to(first, leaves),
+            and_flow=leaves and f", and {flow}",
+            then_flow=leaves and f"; {flow}",
+            cut=cut if first.is_cut and not leaves else "",
+        )
+
+    def _leaves(self, new: New) -> str:
+        """Return the leaves behind a tensor as words."""
+        leaves, unnamed = list(new.leaves), new.unnamed
+        if len(leaves) + bool(unnamed) > MOST_SAID:
+            text = f"{', '.join(leaves[:2])} and {len(leaves) + unnamed - 2} more"
+        else:
+            # There may be names for them beyond those that were observed.
+            tensors, more = self.step.after.observed["tensors"], f"{unnamed} more"
+            drawn = sum(len(one["names"]) for one in tensors)
+            if drawn >= self.step.after.names or not leaves:
+                more = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
+                more += " without a name"
+            text = listing([*leaves, *([more.replace("1 more", "one more")]
+                                       if unnamed else [])])  # fmt: skip
+        if new.at_least:
+            return f"at least {text}" if text else "a graph too deep to follow"
+        return text
+
+    def _kind(self, kind: str, names: list[str]) -> str:
+        """Say what of names, of which the same kind of thing changed, is now."""
+        seen = [self.entry[name] for name in names if name in self.entry]
+        found = {str(one.get(kind)) for one in seen}
+        only = found.pop() if len(found) == 1 else ""
+        if kind == "requires_grad":
+            ending = {"True": "", "False": " not", "": " changed"}[only]
+            return say(f"requires{ending}", names)
+        if kind == "version":
+            return say(kind if only else "versions", names, version=only)
+        form = self._form(names)
+        with_form = form and f", with {form}"
+        return say(kind, names, form=form or "a different form", with_form=with_form)
+
+    def _form(self, names: list[str]) -> str:
+        """Say which shape, strides, dtype or device names have now and had not."""
+        said = []
+        for at, what in enumerate(("shape", "strides", "dtype", "device")):
+            was = [self.was[name].form[at] for name in names]
+            now = [self.now[name].form[at] for name in names]
+            if was == now or (what == "strides" and said):
+                continue
+            text = str(tuple(now[0]) if what == "shape" and now[0] else now[0])
+            text = f"{what} {text.removeprefix('torch.')}"
+            said.append(text if len(set(now)) == 1 else f"a different {what}")
+        return listing(said)
+
+
+def _flow_to(new: New, leaves: str) -> str:
+    count = len(new.leaves) + new.unnamed
+    if count < 2:
+        to = leaves if new.leaves else "it"
+        return f"A gradient flows back to {to}" if count else "No leaf was reached"
+    return f"Gradients flow back to {'both' if count == 2 else 'all of them'}"
+
+
+def _of_statement(step: Step) -> Iterator[str]:
+    """Say what a statement did that changed nothing, and of what it is not known."""
+    node, look = step.unit.node, step.after
+    if step.printed:
+        lines = count_of(len(step.printed.splitlines()), "line")
+        yield say("prints", lines=lines)
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        yield say("imported", [alias.asname or alias.name for alias in node.names])
+        return
+    elif isinstance(node, ast.Assert | DEFINITIONS):
+        is_assert = isinstance(node, ast.Assert)
+        yield say("asserts") if is_assert else say("defined", [node.name])
+        return
+    yield say("nothing")
+    if look.more:
+        yield say("more", more=count_of(look.more, "more item"))
+    if look.unread:
+        size = size_of(sum(look.unread.values()))
+        yield say("unread", list(look.unread), size=size)
