@@ -27,9 +27,9 @@ MOST_NAMES, MOST_NOTES = 40, 3
 MOST_ITEMS, MOST_GIVEN_ITEMS = 100, 10_000
 # How deep; how many containers, times the above; of how many items the type is asked.
 MOST_DEPTH, MOST_VISITED, MOST_TYPES = 6, 20, 20_000
-# Names of IPython: its history, and results such as _, __, _1 and _i2.
+# Names of IPython: its history, and results such as _, __, _1 and _i2; of pytest: @py.
 HISTORY = ("In", "Out")
-NOT_LOOKED_AT = re.compile(r"__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
+NOT_LOOKED_AT = re.compile(r"@|__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
 PLAIN = (int, float, complex, bool, str, bytes, type(None))
 NOT_ENTERED = (type, types.ModuleType, types.FunctionType, types.MethodType)
 NOT_ENTERED_OF = frozenset({

@@ -5,20 +5,14 @@ For example ``assert_no_sharing(net, copy.deepcopy(net))``.
 
 from __future__ import annotations
 
-import itertools
 import sys
-from collections.abc import Iterator
-from types import FrameType
-from typing import Any
 
 import torch
 
-from tensor_maps.find import argument_texts
-from tensor_maps.relations import Sharing, flows_to, sharing_in, tensors_in
+from tensor_maps.relations import compare, why_not_reached
 from tensor_maps.words import count_of, listing
 
-# Of many names, and of the characters of the loss's source, as many are told.
-MOST_TOLD, MOST_TEXT = 5, 40
+MOST_TOLD = 5  # names
 
 
 def assert_no_sharing(*values: object) -> None:
@@ -36,7 +30,7 @@ def assert_no_sharing(*values: object) -> None:
         If fewer than two are given, or one contains no tensor.
     """
     __tracebackhide__ = True
-    for one in _compared(sys._getframe(1), "assert_no_sharing", values):
+    for one in compare(sys._getframe(1), "assert_no_sharing", values):
         if one.shares or not one.known:
             raise AssertionError(one.why)
 
@@ -48,20 +42,9 @@ def assert_sharing(*values: object) -> None:
     two values don't share memory.
     """
     __tracebackhide__ = True
-    for one in _compared(sys._getframe(1), "assert_sharing", values):
+    for one in compare(sys._getframe(1), "assert_sharing", values):
         if not one.shares:
             raise AssertionError(one.why)
-
-
-def _compared(frame: FrameType, caller: str, values: tuple) -> Iterator[Sharing]:
-    __tracebackhide__ = True
-    if len(values) < 2:
-        raise TypeError(
-            f"{caller}() takes at least two tensors, arrays, modules or containers, "
-            f"not {len(values)}"
-        )
-    for pair in itertools.combinations(range(len(values)), 2):
-        yield sharing_in(frame, caller, values, pair)
 
 
 def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
@@ -79,21 +62,13 @@ def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
         As :func:`tensor_maps.flows`.
     """
     __tracebackhide__ = True
-    frame, caller = sys._getframe(1), "assert_gradient_reaches"
-    name, tensors, flow = _flow(frame, caller, loss, values)
-    reached = listing(_few([one for one in flow if flow[one]], 3))
-    why = f"no path, the graph of {name} reaches {reached} only"
-    if not loss.requires_grad:
-        why = f"{name} has no graph (its requires_grad is False)"
-    elif not reached:
-        why = f"no path, the graph of {name} reaches none of the tensors"
     cut: dict[str, list[str]] = {}
-    for one in flow:
-        if not flow[one]:
-            frozen = not tensors[one].requires_grad
-            cut.setdefault("requires_grad is False" if frozen else why, []).append(one)
+    frame, caller = sys._getframe(1), "assert_gradient_reaches"
+    for name, why in why_not_reached(frame, caller, loss, values).items():
+        if why:
+            cut.setdefault(why, []).append(name)
     if cut:
-        said = [f"{listing(_few(names))}: {why}" for why, names in cut.items()]
+        said = [f"{_few(names)}: {why}" for why, names in cut.items()]
         raise AssertionError("no gradient reaches " + "; ".join(said))
 
 
@@ -104,24 +79,11 @@ def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """
     __tracebackhide__ = True
     frame, caller = sys._getframe(1), "assert_no_gradient_reaches"
-    name, _, flow = _flow(frame, caller, loss, values)
-    if reached := [one for one in flow if flow[one]]:
-        raise AssertionError(f"a gradient of {name} reaches {listing(_few(reached))}")
+    whys = why_not_reached(frame, caller, loss, values)
+    if reached := [name for name, why in whys.items() if not why]:
+        raise AssertionError(f"a gradient reaches {_few(reached)}")
 
 
-def _flow(
-    frame: FrameType, caller: str, loss: torch.Tensor, values: tuple
-) -> tuple[str, dict[str, Any], dict[str, bool]]:
-    """Return the name of the loss, the tensors by name, and which it reaches."""
-    __tracebackhide__ = True
-    name, *texts = argument_texts(frame, 1 + len(values))
-    tensors = tensors_in(texts, values, {}, buffers=False)
-    if isinstance(loss, torch.Tensor) and not tensors:
-        raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
-    short = name if name and len(name) <= MOST_TEXT else "loss"
-    return short, tensors, flows_to(caller, loss, tensors)
-
-
-def _few(names: list[str], most: int = MOST_TOLD) -> list[str]:
-    more = len(names) - most
-    return names[:most] + [count_of(more, "more tensor")] * (more > 0)
+def _few(names: list[str]) -> str:
+    more = len(names) - MOST_TOLD
+    return listing(names[:MOST_TOLD] + [count_of(more, "more tensor")] * (more > 0))
