@@ -86,9 +86,8 @@ def saved(*values: object, **named: object) -> Saved:
     if not starts:
         kinds = listing([type(one).__name__ for one in (*values, *named.values())])
         raise TypeError(f"saved() takes tensors, not {kinds or 'nothing'}")
-    scope = {**frame.f_globals, **frame.f_locals}
+    found = find({**frame.f_globals, **frame.f_locals})
     forget_copy(frame)
-    found = find(scope)
     plain_first = sorted(found.values.items(), key=lambda one: found.ranks[one[0]])
     known: dict[int, tuple[str, Any]] = {}
     for name, value in [*given.items(), *plain_first]:
@@ -119,13 +118,9 @@ def _saved(starts: list[tuple], known: list[tuple[str, Any]]) -> Saved:
         if here:
             start = min(memories[at].start for at in here)
             stop = max(memories[at].stop for at in here)
-            found.append(
-                {
-                    "bytes": stop - start,
-                    "names": [known[at - len(kept)][0] for at in lane[len(here) :]],
-                    "saved": [kept[at][0] for at in here],
-                }
-            )
+            names = [known[at - len(kept)][0] for at in lane[len(here) :]]
+            said = [kept[at][0] for at in here]
+            found.append({"bytes": stop - start, "names": names, "saved": said})
     found.sort(key=lambda one: -one["bytes"])
     return Saved(sum(one["bytes"] for one in found), found, dict(not_counted))
 

@@ -38,10 +38,11 @@ class Holders:
     texts: list[str]
 
     def __repr__(self) -> str:
-        lines = self.texts[:MOST_TOLD] or ["nothing that Python can see"]
+        lines = self.texts[:MOST_TOLD] or ["nothing that can be seen"]
         if (rest := len(self.texts) - MOST_TOLD) > 0:
             lines.append(f"and {count_of(rest, 'more holder')}")
-        return "\n  ".join([f"The memory of {self.of} is kept alive by", *lines])
+        text = "\n  ".join([f"The memory of {self.of} is kept alive by", *lines])
+        return f"{text}\nWhat only C++ holds, as a graph does, is not seen."
 
 
 def holders(x: object, /) -> Holders:
@@ -142,6 +143,8 @@ def _climb(ways: list[tuple], names: dict, known: set[int]) -> Iterator[str]:
             # What has a name needs no other way to it, unless it is the tensor.
             if not text or id(thing) not in names:
                 here.setdefault(id(thing), []).append(way)
+        if not here:
+            return
         ways, seen = [], set()
         for holder in gc.get_referrers(*(each[0][0] for each in here.values())):
             for held, label in _held(holder, known) if id(holder) in known else ():
