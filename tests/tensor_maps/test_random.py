@@ -241,7 +241,7 @@ def problems_of_sources(stage: Stage) -> Iterator[str]:
             if now.made_by in COPIES:
                 continue  # the graph tells it
             there = {n: one for n, one in stage.was.items() if root_of(n) in loaded}
-            if source not in there or stage.changes.get(source, set()) & {"value"}:
+            if source not in there or not is_copy(now, stage.now.get(source, now)):
                 yield f"{source} was not read: {sentence}"
             elif not (is_copy(now, there[source]) or stage.odd([source])):
                 yield f"{copy} has not the values of {source}: {sentence}"
@@ -323,7 +323,7 @@ def problems_of_dtypes(stage: Stage) -> Iterator[str]:
     for name in cast:
         dtype = stage.now[name].form[2].removeprefix("torch.")
         is_said = dtype in stage.words or LEFT_OUT.search(stage.words)
-        if not is_said and not stage.odd([name]):
+        if stage.now[name].content and not is_said:
             yield f"{name} is now {dtype}: {stage.words}"
 
 
