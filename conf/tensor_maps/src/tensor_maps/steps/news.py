@@ -122,6 +122,9 @@ def _copied(
                 return "copy", [source]
             if entry[source]["dtype"] != seen["dtype"]:
                 return "cast", [source]
+        named = [source] if source else named
+        equal = [other for other in equal if other in named]
+        alike = [other for other in alike if other in named]
     if not _words_in(step) & COPYING:
         return "alone", []
     if "other" in kinds:  # what is beside it in a module is not what it was made of
