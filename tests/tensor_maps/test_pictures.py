@@ -246,54 +246,32 @@ def colours_of(picture: ElementTree.Element) -> dict[str, str]:
     }
 
 
-def test_a_cut_is_a_bar_in_no_colour_of_trouble() -> None:
-    picture = parsed(draw_scene(observe(article()), width=280))
-    assert len(with_class(picture, "tm-cut")) == 1
-    assert len(with_class(picture, "tm-arc")) == 2
-    assert any("gradient stops" in text for text in texts_of(picture))
-    assert "gradient stops" in texts_of(
-        parsed(draw_scene(observe(article()), width=640))
-    )
-    assert TROUBLE not in ElementTree.tostring(picture, "unicode")
-
-
-def test_a_copy_is_an_arrow() -> None:
-    w = leaf(1.0)
-    drawing = draw_scene(observe({"v": w.clone(), "w": w}))
-    picture = parsed(drawing)
-    assert len(with_class(picture, "tm-copy")) == 1
-    assert {"copied", "gradient"} <= set(texts_of(picture))
-    assert "v is a copy of w." in drawing.words
-    view = draw_scene(observe({"w": w, "v": w.clone().unsqueeze(0)}))
-    assert "v is a copy of w." in view.words
-
-
-def test_what_the_graph_does_not_say_is_not_drawn() -> None:
-    x = torch.ones(2)
-    observed = observe({"x": x, "copy": x.clone()})
-    picture = parsed(draw_scene(observed))
-    assert not with_class(picture, "tm-copy") and not with_class(picture, "tm-arc")
-    told = parsed(draw_scene(observed, copies=[("x", "copy")]))
-    assert len(with_class(told, "tm-copy")) == 1
-
-
-def test_one_object_with_two_names_has_one_tag() -> None:
-    x = torch.ones(2)
-    picture = parsed(draw_scene(observe({"x": x, "y": x})))
-    assert "x, y" in texts_of(picture)
-    assert len(with_class(picture, "tm-tag")) == 1
-
-
-def test_what_raises_is_crossed() -> None:
-    x = leaf(1.0)
-    for named in ({"x": x}, {"x": x, "y": x * 2}):
-        drawing = draw_scene(observe(named), raises={"y": "RuntimeError"})
-        check(drawing, 280)
+def test_each_sign_is_where_it_was_seen_and_nowhere_else() -> None:
+    w, x, flat = leaf(1.0), torch.ones(2), torch.ones(4)
+    parts = {"weight": flat[:2].requires_grad_(), "bias": flat[2:].requires_grad_()}
+    plain, raises = {"x": x, "c": x.clone()}, {"raises": {"y": "RuntimeError"}}
+    for named, more, signs, said in (  # cuts, arcs, copies, crosses
+        (article(), {}, (1, 2, 0, 0), "gradient stops"),
+        (article(), {"width": 280}, (1, 2, 0, 0), "gradient stops"),
+        (article(), {"names": ["w", "z"]}, (1, 0, 0, 0), "z"),
+        ({"v": w.clone(), "w": w}, {}, (0, 1, 1, 0), "copied"),
+        ({"w": w, "v": w.clone().unsqueeze(0)}, {}, (0, 1, 1, 0), "gradient"),
+        (plain, {}, (0, 0, 0, 0), "c"),
+        (plain, {"copies": [("x", "c")]}, (0, 0, 1, 0), "copied"),
+        ({"x": x, "y": x}, {}, (0, 0, 0, 0), "x, y"),
+        ({"x": w}, raises, (0, 0, 0, 1), "RuntimeError"),
+        ({"x": w, "y": w * 2}, raises, (0, 1, 0, 1), "RuntimeError"),
+        (parts, {}, (0, 0, 0, 0), "bias"),
+        ({**parts, "cut": parts["weight"].detach()[1:]}, {}, (1, 0, 0, 0), "cut"),
+    ):
+        drawing = draw_scene(observe(named), **more)
+        check(drawing, 640)
         picture = parsed(drawing)
-        assert "y" in colours_of(picture)
-        assert len(with_class(picture, "tm-cross")) == 1
-        assert "RuntimeError" in texts_of(picture)
-        assert "y raises RuntimeError." in drawing.words
+        kinds = ("tm-cut", "tm-arc", "tm-copy", "tm-cross")
+        assert tuple(len(with_class(picture, one)) for one in kinds) == signs, named
+        assert said in texts_of(picture) or said in drawing.words
+        assert (TROUBLE in ElementTree.tostring(picture, "unicode")) == signs[3]
+        assert ("y raises RuntimeError." in drawing.words) == signs[3]
 
 
 def test_a_matrix_is_seen_as_rows() -> None:
@@ -326,11 +304,6 @@ def test_two_devices_have_frames() -> None:
         drawing = draw_scene(observed, width=width, copies=[("x", "y")])
         check(drawing, width)
         assert {"on cpu", "on cuda"} <= set(texts_of(parsed(drawing)))
-
-
-def test_names_can_be_chosen() -> None:
-    picture = parsed(draw_scene(observe(article()), names=["w", "z"]))
-    assert set(colours_of(picture)) == {"w", "z"}
 
 
 def test_the_graph_is_drawn_where_it_is_asked_for() -> None:
@@ -377,14 +350,6 @@ def test_what_is_drawn_cannot_run(name: str) -> None:
         picture = ElementTree.fromstring(shown._repr_html_())
         tags = {one.tag.removeprefix(SVG) for one in picture.iter()}
         assert tags <= SAFE, tags - SAFE
-
-
-def test_what_lies_beside_is_not_cut_from_it() -> None:
-    flat = torch.ones(4)
-    parts = {"weight": flat[:2].requires_grad_(), "bias": flat[2:].requires_grad_()}
-    assert not with_class(parsed(draw_scene(observe(parts))), "tm-cut")
-    cut = {"weight": parts["weight"], "part": parts["weight"].detach()[1:]}
-    assert len(with_class(parsed(draw_scene(observe(cut))), "tm-cut")) == 1
 
 
 # Where signs lead ---------------------------------------------------------------------

@@ -78,12 +78,14 @@ def see_graph(objects: list) -> dict:
             tensor = place[id(function), objects[at].output_nr]
             edges.append([tensor, place[id(function)]])
     hidden = len(operations) - len(shown)
+    leaves = []  # are kept until the end: none gets the id of another
     for number, function in shown.items():
         for following, output in function.next_functions:
             leaf = tried(lambda one=following: one.variable)
             if following is None:
                 continue
             if leaf is not None:
+                leaves.append(leaf)
                 seen = see_tensor(leaf, [], 0)
                 end = add(id(leaf), "leaf", _lines_of(seen))
             else:
@@ -189,10 +191,8 @@ def draw_graph(
     right, down = (wide + BESIDE, 0.0) if is_beside else (0.0, high + BESIDE / 2)
     place = placed("translate({} {})", right, down - made.top)
     made.marks = [*marks, f'<g transform="{place}">', *made.marks, "</g>"]
-    made.width, made.height = (
-        max(wide, right + made.width),
-        max(high, down + made.height),
-    )
+    made.width = max(wide, right + made.width)
+    made.height = max(high, down + made.height)
     made.top = 0.0
     if edges:
         said = "Gradients flow along the arrows of the graph."

@@ -78,9 +78,11 @@ class TensorMap:
         # Several maps stand in one notebook: their ids have to differ.
         name = "map-" + short_hash(json.dumps(self.observed).encode())
         made = self._drawing(self.width)
-        caption = escape(printable(made.caption))
-        drawn = made.svg(f'id="{name}" ')
-        return f'<figure class="tensor-map"><p>{caption}</p>{drawn}</figure>'
+        drawn = made.svg(f'id="{name}" style="max-width:100%;height:auto" ')
+        return (
+            f'<figure class="tensor-map" style="--own:{made.width:.0f}">{drawn}'
+            f"<figcaption>{escape(printable(made.caption))}</figcaption></figure>"
+        )
 
 
 def tensor_map(

@@ -217,8 +217,6 @@ def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
         "bytes": size,
         "device": members[reader].device,
         "dtype": tensors[reader]["dtype"],
-        "addressed": True,
-        "mapped": 1,
         "cells": cells,
         "windows": [
             _window(number, memory, start, size) for number, memory in members.items()

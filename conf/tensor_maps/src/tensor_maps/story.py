@@ -156,7 +156,7 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
         windows = [one for one in storage["windows"] if one["tensor"] in tags]
         made = Memory(number, colour, storage["device"])
         made.cells = list(storage["cells"] or [size_of(storage["bytes"])])
-        made.dashed = not storage["addressed"]
+        made.dashed = "dashed" in storage  # no tensor's memory
         made.changed = set(storage.get("changed_cells", ()))
         if storage.get("changed") and not storage["cells"]:
             made.changed = {0}
@@ -172,7 +172,7 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
             facts[tag.name] = _facts(seen, storage, window, usual_dtype)
             made.tags.append(tag)
         made.columns = _columns(storage, windows)
-        made.lines = _lines(storage, facts, observed["tensors"][windows[0]["tensor"]])
+        made.lines = _lines(facts)
         if colour == FAINT and place > len(COLOURS):
             made.lines.insert(0, f"memory {place}")
         memories.append(made)
@@ -190,21 +190,23 @@ def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
 
     One that was given a ``colour`` has it; the others take what these leave.
     """
-    storages, on = observed["storages"], {}
-    for number, storage in enumerate(storages):
-        here = [one["tensor"] for one in storage["windows"] if one["tensor"] in tensors]
-        on |= {number: observed["tensors"][here[0]]} if here else {}
+    storages = observed["storages"]
+    on = [
+        number
+        for number, storage in enumerate(storages)
+        if any(one["tensor"] in tensors for one in storage["windows"])
+    ]
     given: dict[int | None, int] = {}
     for number in [*on, *range(len(storages))]:
         given.setdefault(storages[number].get("colour"), number)
     left = (colour for at, colour in enumerate(COLOURS) if at not in given)
     found = {}
-    for number, seen in on.items():
+    for number in on:
         colour = storages[number].get("colour")
         if colour is not None and given[colour] == number:
             found[number] = COLOURS[colour]
         else:
-            has_colour = storages[number]["addressed"] or seen["kind"] in KINDS
+            has_colour = "dashed" not in storages[number]
             found[number] = next(left, FAINT) if has_colour else FAINT
     return found
 
@@ -254,12 +256,11 @@ def _dense(shape: list[int]) -> list[int]:
 # Facts --------------------------------------------------------------------------------
 
 
-def _lines(storage: dict, facts: dict[str, list[str]], first: dict) -> list[str]:
+def _lines(facts: dict[str, list[str]]) -> list[str]:
     """Return what is said under a memory, first what is true of all names on it."""
     own = list(facts.values())
     common = [fact for fact in own[0] if all(fact in others for others in own)]
-    is_told = storage["addressed"] or first["kind"] not in KINDS
-    lines = [", ".join([*common, *([] if is_told else ["no memory address"])])]
+    lines = [", ".join(common)]
     for name, said in facts.items():
         rest = ", ".join(fact for fact in said if fact not in common)
         lines.append(f"{name}: {rest}" if rest else "")
@@ -308,7 +309,7 @@ def facts_of(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[
         (f"offset {offset}", window["offset_bytes"] or not window["covers_all"]),
         (stride, not _is_in_order(window)),
         (f"version {version}", not is_usual_version),
-        (seen["memory"], storage["addressed"] and seen["memory"]),
+        (seen["memory"], seen["memory"]),
     ]
     return [fact for fact, is_unusual in found if is_unusual]
 
@@ -459,7 +460,6 @@ def table_of(observed: dict) -> str:
             if number not in told:
                 size, device = size_of(storage["bytes"]), storage["device"]
                 memory += f": {size}, {storage['dtype']}, {device}"
-                memory += "" if storage["addressed"] else ", no memory address"
             told.add(number)
             facts = facts_of(seen, storage, window, storage["dtype"])
             memory += f"; {', '.join(facts)}" if facts else ""
