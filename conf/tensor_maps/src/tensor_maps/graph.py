@@ -86,7 +86,7 @@ def see_graph(objects: list) -> dict:
                 continue
             if leaf is not None:
                 leaves.append(leaf)
-                seen = see_tensor(leaf, [], 0)
+                seen = see_tensor(leaf)
                 end = add(id(leaf), "leaf", _lines_of(seen))
             else:
                 end = place.get((id(following), output), place.get(id(following)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import datetime
-import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -16,8 +14,7 @@ import torch
 
 from tensor_maps.words import as_tuple
 
-# What is small enough to be printed or compared.
-MOST_VALUES = 6
+MOST_VALUES = 6  # of a tensor that is printed
 
 
 def is_drawn(value: object) -> bool:
@@ -67,36 +64,24 @@ def unseen() -> Iterator[None]:
 
 # What holds of an array, and of a tensor until more is seen.
 _SEEN = {
-    "parameter": False,
-    "requires_grad": False,
-    "is_leaf": False,
-    "retains_grad": False,
-    "inference": False,
-    "gradient": None,
-    "version": None,
-    "operation": "",
-    "flows": [],
-    "made_of": [],
-    "reaches": [],
-    "reaches_unnamed": 0,
-    "reaches_more": False,
-    "storage": None,
-    "memory": "",
+    **dict.fromkeys(("parameter", "requires_grad", "is_leaf", "retains_grad"), False),
+    **dict.fromkeys(("inference", "reaches_more"), False),
+    **dict.fromkeys(("gradient", "version", "storage")),
+    **dict.fromkeys(("operation", "memory"), ""),
+    **{"flows": [], "made_of": [], "reaches": [], "reaches_unnamed": 0},
 }
 
 
-def see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
+def see_tensor(tensor: torch.Tensor) -> dict:
     """Return the entry of a tensor: see :func:`tensor_maps.observe.observe`."""
-    data, seen = readable(tensor), _SEEN | see_autograd(tensor)
+    seen = _SEEN | see_autograd(tensor)
     return seen | {
-        "names": names,
         "kind": "tensor",
         "parameter": isinstance(tensor, torch.nn.Parameter),
         "shape": shape_of(tensor),
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "device": str(tensor.device),
-        "values": _values(data),
-        "digest": digest_of(data, compared),
+        "values": _values(readable(tensor)),
         "gradient": _gradient(tensor, seen) if has_gradient(seen) else None,
     }
 
@@ -120,17 +105,15 @@ def has_gradient(autograd: dict) -> bool:
     return autograd["is_leaf"] or autograd["retains_grad"]
 
 
-def see_array(array: Any, names: list[str], compared: int) -> dict:
+def see_array(array: Any) -> dict:
     """Return the entry of an array."""
     few = array.size <= MOST_VALUES
     return _SEEN | {
-        "names": names,
         "kind": "array",
         "shape": list(array.shape),
         "dtype": str(array.dtype),
         "device": "cpu",
         "values": tried(lambda: number_text(array.tolist())) if few else None,
-        "digest": array_digest(array, compared),
     }
 
 
@@ -148,13 +131,10 @@ def readable(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return the tensor's data outside of autograd, if there is memory behind it."""
 
     def inside() -> bool:
-        if is_meta(tensor):
-            return False
-        if tensor.numel() == 0:
-            return True
-        _, end = address_range(
-            tensor.storage_offset(), tensor.shape, tensor.stride(), 1
-        )
+        if is_meta(tensor) or tensor.numel() == 0:
+            return not is_meta(tensor)
+        window = tensor.storage_offset(), tensor.shape, tensor.stride()
+        _, end = address_range(*window, 1)
         # A storage can be resized under a tensor, which must not be read then.
         size = tensor.untyped_storage().nbytes()
         return storage_address(tensor) != 0 and end * tensor.element_size() <= size
@@ -177,41 +157,10 @@ def storage_address(tensor: torch.Tensor) -> int:
     return tried(address, 0)
 
 
-def is_lazy(tensor: torch.Tensor) -> bool:
-    """Whether the memory is copied at the first write (``_lazy_clone``)."""
-    return tried(lambda: torch._C._is_cow_tensor(tensor), False)
-
-
 def _values(data: torch.Tensor | None) -> str | None:
     if data is None or data.numel() > MOST_VALUES:
         return None
     return tried(lambda: number_text(data.tolist()))
-
-
-def digest_of(data: torch.Tensor | None, compared: int) -> str | None:
-    """Return a hash of all values, or None for more than ``compared`` bytes."""
-    if data is None or data.numel() * data.element_size() > compared:
-        return None
-
-    def read() -> str:
-        plain = data.resolve_conj().resolve_neg().cpu().contiguous()
-        size = plain.numel() * plain.element_size()
-        begin = plain.storage_offset() * plain.element_size()
-        address = storage_address(plain) + begin
-        return short_hash(ctypes.string_at(address, size) if size else b"")
-
-    return tried(read)
-
-
-def array_digest(array: Any, compared: int) -> str | None:
-    """Return the same for an array."""
-    small = array.nbytes <= compared
-    return tried(lambda: short_hash(array.tobytes())) if small else None
-
-
-def short_hash(data: bytes) -> str:
-    """Return sixteen hexadecimal digits that differ when any byte differs."""
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _gradient(tensor: torch.Tensor, autograd: dict) -> str | None:
