@@ -20,7 +20,7 @@ import torch
 from tensor_maps.reading import is_drawn, tried
 from tensor_maps.words import count_of
 
-MOST_NAMES, MOST_NOTES = 40, 3
+MOST_NAMES = 40
 # Of a list, a dict or an object: how many items are looked into, the first half of
 # them from its beginning and the others from its end. A namespace is looked at after
 # each statement, what a call is given once.
@@ -68,7 +68,10 @@ def find(
     parameters (``optimizer.state[net.weight]['exp_avg']``, or its number if nothing
     else names it). Of ``names``, if they are given, only those are looked at.
     """
-    return _Walk(_roots_of(namespace, names)).found(asked)
+    roots = _roots_of(namespace)
+    if names is not None:
+        roots = [root for root in roots if root[0] in names]
+    return _Walk(roots).found(asked)
 
 
 def parts_of(name: str, value: Any) -> dict[str, Any]:
@@ -79,9 +82,7 @@ def parts_of(name: str, value: Any) -> dict[str, Any]:
     return _Walk([(name, value)], MOST_GIVEN_ITEMS).found().values
 
 
-def _roots_of(
-    namespace: Any, names: Container[str] | None = None
-) -> list[tuple[str, Any]]:
+def _roots_of(namespace: Any) -> list[tuple[str, Any]]:
     """Return the names of a namespace that can lead to tensors, with what they hold."""
     return [
         (str(name), value)
@@ -89,7 +90,6 @@ def _roots_of(
         if type(value) not in PLAIN
         and not NOT_LOOKED_AT.match(str(name))
         and not (name in HISTORY and not is_drawn(value))
-        and (names is None or name in names)
     ]
 
 
@@ -101,10 +101,7 @@ class _Walk:
     """
 
     def __init__(
-        self,
-        roots: list[tuple[str, Any]],
-        most: int = MOST_ITEMS,
-        buffers: bool = True,
+        self, roots: list[tuple[str, Any]], most: int = MOST_ITEMS, buffers: bool = True
     ) -> None:
         self.roots, self.most, self.buffers = roots, most, buffers
         self.ids = {id(value) for _, value in roots}
@@ -129,13 +126,11 @@ class _Walk:
             if name in asked:
                 wanted.update(self.parts[at])
                 referred |= self.refers[at]
-        if referred:
-            for (_, value), parts in zip(self.roots, self.parts, strict=True):
-                wanted |= {
-                    part
-                    for part in parts
-                    if id(value) in referred or id(self.values[part]) in referred
-                }
+        for (_, value), parts in zip(self.roots, self.parts, strict=True):
+            is_whole = id(value) in referred
+            wanted |= {
+                one for one in parts if is_whole or id(self.values[one]) in referred
+            }
         values = {name: self.values[name] for name in ranks}
         return Found(values, ranks, wanted, self.more)
 
@@ -308,51 +303,39 @@ def _texts_in(frame: FrameType) -> list[str | None]:
 def name_values(
     texts: list[str | None], values: tuple, named: dict[str, Any], buffers: bool = True
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the tensors and arrays in what a call is given, and what has none.
+    """Return the tensors and arrays in what a call is given, and notes of the rest.
 
-    Parameters
-    ----------
-    texts
-        The source of each of the ``values``, after which they are named, or None.
-    values
-        What :func:`find` looks into.
-    named
-        The same by name.
-    buffers
-        Whether a module has more than its parameters.
+    ``texts`` has the source of each of the ``values``, after which they are named, or
+    None; ``named`` has more by name. Without ``buffers``, only the parameters of a
+    module are found.
     """
     given = []  # names and values, with the roots that each gives
     for number, (text, value) in enumerate(zip(texts, values, strict=True), 1):
         kind = "tensor" if is_drawn(value) else type(value).__name__
         name = text or f"{kind} {number}"
-        if is_drawn(value) or (text and _PLACE.fullmatch(text)):
-            given.append((name, value, [(name, value)]))
-        elif isinstance(value, dict):  # written out, or what a call returned: locals()
-            given.append((name, value, _roots_of(value)))
-        else:
-            given.append((name, value, [(kind, value)]))
+        roots = [(name, value)]
+        if not (is_drawn(value) or (text and _PLACE.fullmatch(text))):
+            # Written out, or what a call returned, as locals().
+            roots = _roots_of(value) if isinstance(value, dict) else [(kind, value)]
+        given.append((name, value, roots))
     given += [(name, value, [(name, value)]) for name, value in named.items()]
-    roots = [root for _, _, own in given for root in own]
-    walk = _Walk(roots, MOST_GIVEN_ITEMS, buffers)
+    walk = _Walk([root for *_, own in given for root in own], MOST_GIVEN_ITEMS, buffers)
     parts = iter(walk.parts)
     empty = [one[:2] for one in given if not any([next(parts) for _ in one[2]])]
-    notes = _why_not(empty)
+    notes = [_why_not(*one) for one in empty]
+    if len(notes) > 3:
+        (first, _), (second, _), *others = empty
+        more = f"{first}, {second} and {len(others)} more"
+        notes = [f"{more} are not drawn: there is no tensor in them"]
     if walk.more:
         items = count_of(walk.more, "more item")
         notes.append(f"{items} of long lists, dicts or objects: not looked into")
     return walk.found().values, notes
 
 
-def _why_not(empty: list[tuple[str, Any]]) -> list[str]:
-    """Say why things are not drawn: of each, or of many together."""
-    if len(empty) > MOST_NOTES:
-        (first, _), (second, _), *others = empty
-        more = f"{first}, {second} and {len(others)} more"
-        return [f"{more} are not drawn: there is no tensor in them"]
-    return [
-        f"{name} is not drawn: "
-        + (f"{type(value).__name__} is neither tensor nor array"
-           if type(value) in PLAIN
-           else f"there is no tensor in this {type(value).__name__}")
-        for name, value in empty
-    ]  # fmt: skip
+def _why_not(name: str, value: Any) -> str:
+    kind = type(value).__name__
+    why = f"there is no tensor in this {kind}"
+    if type(value) in PLAIN:
+        why = f"{kind} is neither tensor nor array"
+    return f"{name} is not drawn: {why}"
