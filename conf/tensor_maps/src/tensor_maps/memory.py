@@ -7,9 +7,8 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -36,8 +35,7 @@ _PARTS = ("_values", "_indices", "values", "crow_indices", "col_indices",
           "ccol_indices", "row_indices")  # fmt: skip
 
 
-@dataclass
-class Memory:
+class Memory(NamedTuple):
     """Where the elements of one tensor or array are.
 
     ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
@@ -55,8 +53,6 @@ class Memory:
     @property
     def reach(self) -> tuple[int, int]:
         """The address of the first byte of the window, and that after the last."""
-        if 0 in self.shape:
-            return self.first, self.first
         return address_range(self.first, self.shape, self.strides, self.item_size)
 
 
@@ -145,17 +141,16 @@ def _array_memory(array: Any) -> Memory | str:
     while is_array(owner.base):
         owner = owner.base
     is_tensor = isinstance(owner.base, torch.Tensor)
-    whole = _tensor_memory(owner.base) if is_tensor else ""
-    if isinstance(whole, str) and owner.nbytes == 0:
-        return EMPTY
-    low, high = array_reach(array)
+    whole = _tensor_memory(owner.base) if is_tensor else EMPTY
     start, stop = array_reach(owner)
     if isinstance(whole, Memory):
         start, stop = whole.start, whole.stop
+    if start == stop:
+        return EMPTY
     return Memory(
         device="cpu",
-        start=min(start, low),
-        stop=max(stop, high),
+        start=start,
+        stop=stop,
         first=array_address(array),
         item_size=array.itemsize,
         shape=list(array.shape),
@@ -170,10 +165,9 @@ def array_address(array: Any) -> int:
 
 def array_reach(array: Any) -> tuple[int, int]:
     """Return where the memory that an array's elements are in begins and ends."""
-    first = array_address(array)
-    if array.size == 0:
-        return first, first
-    return address_range(first, array.shape, array.strides, array.itemsize)
+    return address_range(
+        array_address(array), array.shape, array.strides, array.itemsize
+    )
 
 
 def lanes(memories: dict[int, Memory]) -> list[list[int]]:
@@ -241,13 +235,13 @@ def _window(number: int, memory: Memory, start: int, size: int) -> dict:
     moves = [
         (length, stride)
         for length, stride in zip(shape, memory.strides, strict=True)
-        if stride != 0 and length > 1
+        if length == 0 or (stride and length > 1)
     ]
-    distinct = 0 if 0 in shape else math.prod(length for length, _ in moves)
-    runs = [[low, high]]
-    if distinct <= MOST_LISTED_ELEMENTS:
-        runs = _runs(first, moves, item_size) if distinct else []
-        runs = runs if len(runs) <= MOST_RUNS else [[low, high]]
+    distinct = math.prod(length for length, _ in moves)
+    few = distinct <= MOST_LISTED_ELEMENTS
+    runs = _runs(first, moves, item_size) if few else []
+    if not few or len(runs) > MOST_RUNS:
+        runs = [[low, high]]
     whole = not any(stride % item_size for stride in memory.strides)
     return {
         "tensor": number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensor_maps.memory import see_storages
-from tensor_maps.reading import is_array, see_array, see_tensor, unseen
+from tensor_maps.reading import see, unseen
 from tensor_maps.ways import see_ways
 
 
@@ -52,11 +52,7 @@ def observe(named: dict[str, Any], graph: bool = False) -> dict:
         names.setdefault(id(value), []).append(name)
     objects = list({id(value): value for value in named.values()}.values())
     with unseen():
-        tensors = [
-            (see_array if is_array(one) else see_tensor)(one)
-            | {"names": names[id(one)]}
-            for one in objects
-        ]
+        tensors = [{"names": names[id(one)]} | see(one) for one in objects]
         storages = see_storages(objects, tensors)
         see_ways(objects, tensors)
         observed = {"format": 3, "tensors": tensors, "storages": storages, "notes": []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -72,17 +73,20 @@ _SEEN = {
 }
 
 
-def see_tensor(tensor: torch.Tensor) -> dict:
-    """Return the entry of a tensor: see :func:`tensor_maps.observe.observe`."""
-    seen = _SEEN | see_autograd(tensor)
+def see(value: Any) -> dict:
+    """Return what :func:`tensor_maps.observe.observe` tells of a tensor or an array.
+
+    That is without its names, its memory and its graph.
+    """
+    seen = _SEEN if is_array(value) else _SEEN | see_autograd(value)
     return seen | {
-        "kind": "tensor",
-        "parameter": isinstance(tensor, torch.nn.Parameter),
-        "shape": shape_of(tensor),
-        "dtype": str(tensor.dtype).removeprefix("torch."),
-        "device": str(tensor.device),
-        "values": _values(readable(tensor)),
-        "gradient": _gradient(tensor, seen) if has_gradient(seen) else None,
+        "kind": "array" if is_array(value) else "tensor",
+        "parameter": isinstance(value, torch.nn.Parameter),
+        "shape": shape_of(value),
+        "dtype": str(value.dtype).removeprefix("torch."),
+        "device": "cpu" if is_array(value) else str(value.device),
+        "values": _values(value if is_array(value) else readable(value)),
+        "gradient": _gradient(value, seen) if has_gradient(seen) else None,
     }
 
 
@@ -105,19 +109,7 @@ def has_gradient(autograd: dict) -> bool:
     return autograd["is_leaf"] or autograd["retains_grad"]
 
 
-def see_array(array: Any) -> dict:
-    """Return the entry of an array."""
-    few = array.size <= MOST_VALUES
-    return _SEEN | {
-        "kind": "array",
-        "shape": list(array.shape),
-        "dtype": str(array.dtype),
-        "device": "cpu",
-        "values": tried(lambda: number_text(array.tolist())) if few else None,
-    }
-
-
-def shape_of(tensor: torch.Tensor) -> list[int] | None:
+def shape_of(tensor: Any) -> list[int] | None:
     """Return the shape, or None where PyTorch tells none."""
     return tried(lambda: [int(length) for length in tensor.shape])
 
@@ -157,8 +149,8 @@ def storage_address(tensor: torch.Tensor) -> int:
     return tried(address, 0)
 
 
-def _values(data: torch.Tensor | None) -> str | None:
-    if data is None or data.numel() > MOST_VALUES:
+def _values(data: Any) -> str | None:
+    if data is None or math.prod(data.shape) > MOST_VALUES:
         return None
     return tried(lambda: number_text(data.tolist()))
 
@@ -195,7 +187,9 @@ def number_text(values: Any) -> str:
 def address_range(
     first: int, shape: Sequence[int], strides: Sequence[int], item_size: int
 ) -> tuple[int, int]:
-    """Return the lowest and the highest address of a window; strides in bytes."""
+    """Return where a window begins and ends; strides are in bytes."""
+    if 0 in shape:
+        return first, first
     steps = [
         (length - 1) * stride for length, stride in zip(shape, strides, strict=True)
     ]
