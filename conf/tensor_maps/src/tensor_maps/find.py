@@ -11,7 +11,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Container, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -96,8 +96,8 @@ def _roots_of(namespace: Any) -> list[tuple[str, Any]]:
 class _Walk:
     """What is found on the way through what some names hold: the roots.
 
-    ``parts`` are the names found by each root, and ``refers`` the ids of what each
-    refers to and another root names.
+    ``root_of`` has for each name the root that led to it, ``refers`` for each root the
+    ids of what it refers to and another one names.
     """
 
     def __init__(
@@ -106,33 +106,33 @@ class _Walk:
         self.roots, self.most, self.buffers = roots, most, buffers
         self.ids = {id(value) for _, value in roots}
         self.values: dict[str, Any] = {}
-        self.parts: list[list[str]] = [[] for _ in roots]
+        self.root_of: dict[str, int] = {}
+        self.is_empty = [True] * len(roots)
         self.refers: list[set[int]] = [set() for _ in roots]
         self.more = self.visited = 0
         self.optimizers: dict[int, tuple[int, str, Any]] = {}
         for at, (name, value) in enumerate(roots):
             self.at = at
-            tried(lambda n=name, v=value: self.enter(n, v))
+            tried(partial(self.enter, name, value))
         # Last, as by then their parameters have better names.
         for at, name, optimizer in self.optimizers.values():
             self.at = at
-            tried(lambda n=name, o=optimizer: self.enter_optimizer(n, o))
+            tried(partial(self.enter_optimizer, name, optimizer))
 
     def found(self, asked: Container[str] = ()) -> Found:
         """Return what was found; ``asked`` are names of roots."""
-        ranks, referred, wanted = {}, set(), set()
-        for at, (name, value) in enumerate(self.roots):
-            ranks |= dict.fromkeys(self.parts[at], _rank_of(value))
-            if name in asked:
-                wanted.update(self.parts[at])
-                referred |= self.refers[at]
-        for (_, value), parts in zip(self.roots, self.parts, strict=True):
-            is_whole = id(value) in referred
-            wanted |= {
-                one for one in parts if is_whole or id(self.values[one]) in referred
-            }
-        values = {name: self.values[name] for name in ranks}
-        return Found(values, ranks, wanted, self.more)
+        wanted = {at for at, (name, _) in enumerate(self.roots) if name in asked}
+        referred = set().union(*(self.refers[at] for at in wanted))
+        wanted |= {at for at, (_, v) in enumerate(self.roots) if id(v) in referred}
+        ranks = [_rank_of(value) for _, value in self.roots]
+        in_order = sorted(self.root_of.items(), key=lambda one: one[1])
+        values = {name: self.values[name] for name, _ in in_order}
+        return Found(
+            values,
+            {name: ranks[at] for name, at in in_order},
+            {n for n, at in in_order if at in wanted or id(values[n]) in referred},
+            self.more,
+        )
 
     def add(self, name: str, value: Any) -> None:
         """Note a tensor, under a name that no other has."""
@@ -140,7 +140,8 @@ class _Walk:
             numbered = (f"{name} ({number})" for number in itertools.count(2))
             name = next(n for n in numbered if self.values.get(n, value) is value)
         self.values[name] = value
-        self.parts[self.at].append(name)
+        self.root_of.setdefault(name, self.at)
+        self.is_empty[self.at] = False
 
     def enter(self, name: str, value: Any, above: tuple = ()) -> None:
         """Add a tensor, or all that something holds."""
@@ -171,11 +172,10 @@ class _Walk:
         for key, inner in own.get("_modules", {}).items():
             if inner is not None and id(inner) not in above:
                 self.enter_module(f"{name}.{key}", inner, (*above, id(inner)))
-        if self.buffers and len(own) > len(_IN_EACH_MODULE):
-            for key, item in own.items():
-                usual = key in _IN_EACH_MODULE or type(item) in PLAIN
-                if not (usual or self.is_named(item)):
-                    self.enter(f"{name}.{key}", item, above)
+        for key, item in own.items() if self.buffers else ():
+            usual = key in _IN_EACH_MODULE or type(item) in PLAIN
+            if not (usual or self.is_named(item)):
+                self.enter(f"{name}.{key}", item, above)
 
     def enter_optimizer(self, name: str, optimizer: Any) -> None:
         """Add the state of each parameter, and the parameters that have no name."""
@@ -319,9 +319,10 @@ def name_values(
             roots = _roots_of(value) if isinstance(value, dict) else [(kind, value)]
         given.append((name, value, roots))
     given += [(name, value, [(name, value)]) for name, value in named.items()]
-    walk = _Walk([root for *_, own in given for root in own], MOST_GIVEN_ITEMS, buffers)
-    parts = iter(walk.parts)
-    empty = [one[:2] for one in given if not any([next(parts) for _ in one[2]])]
+    every = [root for *_, roots in given for root in roots]
+    walk = _Walk(every, MOST_GIVEN_ITEMS, buffers)
+    are_empty = iter(walk.is_empty)
+    empty = [one[:2] for one in given if all([next(are_empty) for _ in one[2]])]
     notes = [_why_not(*one) for one in empty]
     if len(notes) > 3:
         (first, _), (second, _), *others = empty
