@@ -12,54 +12,35 @@ import numpy as np
 import pytest
 import torch
 from independent import bytes_at
-from independent import window_of as true_window_of
-from programs import named_by
+from independent import window_of as address_of
+from programs import TEXT, named_by
 from running import leaf
 from tensor_maps import TensorMap, tensor_map
 from tensor_maps.find import find
 from tensor_maps.observe import observe
 from torch import nn
 
-SEEDS = range(120)
-
 
 def entry(observed: dict, name: str) -> dict:
     return next(seen for seen in observed["tensors"] if name in seen["names"])
 
 
-def window_of(observed: dict, name: str) -> dict:
+def window_of(observed: dict, name: str) -> tuple[dict, int]:
+    """Return the window of a tensor, and the bytes of its storage."""
     number = observed["tensors"].index(entry(observed, name))
-    windows = observed["storages"][entry(observed, name)["storage"]]["windows"]
-    return next(window for window in windows if window["tensor"] == number)
+    storage = observed["storages"][entry(observed, name)["storage"]]
+    (window,) = (one for one in storage["windows"] if one["tensor"] == number)
+    return window, storage["bytes"]
 
 
 def names(shown: TensorMap) -> list[str]:
     return [name for seen in shown.to_dict()["tensors"] for name in seen["names"]]
 
 
-def test_same_run_same_data_which_are_documented_and_a_copy() -> None:
-    for seed in SEEDS:
-        observed = observe(named_by(seed))
-        assert observe(named_by(seed)) == observed == json.loads(json.dumps(observed))
-        storages = observed["storages"]
-        assert not re.search(r"0x|\b\d{12,}\b", json.dumps(storages))
-        windows = [window for one in storages for window in one["windows"]]
-        parts = [observed, *observed["tensors"], *storages, *windows]
-        for key in {key for part in parts for key in part}:
-            assert re.search(rf"\b{key}\b", observe.__doc__)
-    shown = tensor_map(w=(w := torch.ones(2)))
-    shown.to_dict()["tensors"].clear()
-    w.fill_(9)
-    assert names(shown) == ["w"] and "9" not in str(shown)
-
-
-# The graph ----------------------------------------------------------------------------
-
-
 def next_by_walk(named: dict[str, Any], start: torch.Tensor) -> set[int]:
     """Return the named tensors that the graph leads to through none that is named."""
-    ends = {(v.grad_fn, v.output_nr): id(v) for v in named.values() if v.grad_fn}
-    ends |= {v: id(v) for v in named.values() if not v.grad_fn}
+    tensors = [value for value in named.values() if torch.is_tensor(value)]
+    ends = {(v.grad_fn, v.output_nr) if v.grad_fn else v: id(v) for v in tensors}
     found, waiting = set(), [start.grad_fn]
     while waiting:
         for function, output in waiting.pop().next_functions:
@@ -69,28 +50,51 @@ def next_by_walk(named: dict[str, Any], start: torch.Tensor) -> set[int]:
     return found
 
 
-def test_the_next_tensors_are_those_of_a_walk() -> None:
-    for seed in SEEDS:
-        named = {n: v for n, v in named_by(seed).items() if torch.is_tensor(v)}
+def test_what_is_seen_of_random_programs() -> None:
+    for seed in range(120):
+        named = named_by(seed)
         observed = observe(named)
+        assert observe(named_by(seed)) == observed == json.loads(json.dumps(observed))
+        assert not re.search(r"0x|\b\d{12,}\b", json.dumps(observed["storages"]))
         for name, value in named.items():
-            seen = entry(observed, name)
-            assert (seen["is_leaf"], seen["version"]) == (value.is_leaf, value._version)
-            if value.grad_fn is not None:
+            seen, is_tensor = entry(observed, name), torch.is_tensor(value)
+            if value.nbytes:
+                window, size = window_of(observed, name)
+                begin = address_of(value)[0] - window["offset_bytes"]
+                runs = {at for one in window["runs"] for at in range(*one)}
+                assert {begin + at for at in runs} == bytes_at(value), (seed, name)
+                assert window["covers_all"] == (len(runs) == size)
+            if value.nbytes and is_tensor:
+                told = tuple(window["shape"]), tuple(window["strides"])
+                assert told == (value.shape, value.stride())
+                begin = window["offset"] * value.element_size()
+                assert begin == window["offset_bytes"]
+            if is_tensor and value.grad_fn is not None:
                 flows = [observed["tensors"][at]["names"] for at in seen["flows"]]
                 assert {id(named[n]) for n, *_ in flows} == next_by_walk(named, value)
                 assert seen["operation"] == type(value.grad_fn).__name__
 
 
-def test_a_copy_is_told_through_views_and_what_has_no_name() -> None:
+def test_data_are_a_copy_and_documented() -> None:
+    w = leaf(1.0, 2.0)
+    shown = tensor_map(w=w, y=(w * 2).sum(), a=np.zeros(3))
+    data = shown.to_dict()
+    parts = [data, *data["tensors"], *data["storages"]]
+    parts += [window for one in data["storages"] for window in one["windows"]]
+    keys = {key for part in parts for key in part}
+    assert not [k for k in keys if not re.search(rf"\b{k}\b", observe.__doc__)]
+    data["tensors"].clear()
+    with torch.no_grad():
+        w.fill_(9)
+    assert names(shown) == ["w", "y", "a"] and "9" not in str(shown)
+
+
+def test_ways_through_what_has_no_name_to_copies_and_to_where_a_walk_ended() -> None:
     w = leaf(1.0, 2.0)
     view, copy = w[1:], w.unsqueeze(0).clone()[0]
     observed = observe({"w": w, "view": view, "copy": copy, "other": copy.exp()})
-    made = {seen["names"][0]: seen["made_of"] for seen in observed["tensors"]}
-    assert made == {"w": [], "view": [[0, False]], "copy": [[0, True]], "other": []}
-
-
-def test_a_walk_that_ended_says_so() -> None:
+    made = [seen["made_of"] for seen in observed["tensors"]]
+    assert made == [[], [[0, False]], [[0, True]], []]
     w = y = leaf(1.0)
     for _ in range(40):
         y = y * y  # of which there are 2**40 ways to w
@@ -103,60 +107,28 @@ def test_a_walk_that_ended_says_so() -> None:
     assert (z["reaches"], z["reaches_unnamed"], z["reaches_more"]) == ([2], 1, False)
 
 
-# Memory -------------------------------------------------------------------------------
-
-
-def test_windows_have_the_bytes_that_strides_give() -> None:
-    for seed in SEEDS:
-        named = {n: v for n, v in named_by(seed).items() if v.nbytes}
-        observed = observe(named)
-        for name, value in named.items():
-            window = window_of(observed, name)
-            begin = true_window_of(value)[0] - window["offset_bytes"]
-            runs = {at for first, stop in window["runs"] for at in range(first, stop)}
-            assert {begin + at for at in runs} == bytes_at(value), (seed, name)
-            size = observed["storages"][entry(observed, name)["storage"]]["bytes"]
-            assert window["covers_all"] == (len(runs) == size)
-            if isinstance(value, torch.Tensor):
-                told = tuple(window["shape"]), tuple(window["strides"])
-                assert told == (value.shape, value.stride())
-                begin = window["offset"] * value.element_size()
-                assert begin == window["offset_bytes"]
-
-
 def test_windows_of_arrays_go_backwards_and_between_elements() -> None:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     packed = np.zeros(3, dtype=[("k", "i1"), ("v", "<f4")])
-    observed = observe({"array": array, "back": array[::-1, ::2], "v": packed["v"]})
-    assert window_of(observed, "back")["runs"] == [[0, 4], [8, 16], [20, 24]]
-    window = window_of(observed, "v")
-    assert window["runs"] == [[1, 5], [6, 10], [11, 15]]
+    cast = np.ones(1, np.float32).view(np.int32)
+    named = {"array": array, "back": array[::-1, ::2], "v": packed["v"], "cast": cast}
+    observed = observe(named)
+    assert window_of(observed, "back")[0]["runs"] == [[0, 4], [8, 16], [20, 24]]
+    window, _ = window_of(observed, "v")
     assert (window["offset"], window["strides"]) == (None, None)
-    cells = [storage["cells"] for storage in observed["storages"]]
-    assert cells == [["0", "1", "2", "3", "4", "5"], None]  # 15 bytes are no floats
-    cast = observe({"cast": np.ones(1, np.float32).view(np.int32)})
-    assert cast["storages"][0]["cells"] == ["1065353216"]
+    assert [storage["cells"] for storage in observed["storages"]] == [
+        *(["0", "1", "2", "3", "4", "5"], None, ["1065353216"])
+    ]
     # A large one with a small one inside, which ends before a third begins.
     large = np.zeros(40)
     parts = {"small": torch.from_numpy(large[1:3]), "end": torch.from_numpy(large[30:])}
     assert len(observe({**parts, "large": large})["storages"]) == 1
 
 
-class Wrapper(torch.Tensor):
-    """Has a shape of its own, and its data in another tensor."""
-
-    __torch_dispatch__ = classmethod(lambda *_: NotImplemented)
-
-
-def wrapped(inner: torch.Tensor) -> torch.Tensor:
-    made = Wrapper._make_wrapper_subclass(Wrapper, inner.shape, dtype=inner.dtype)
-    made.inner = inner
-    return made
-
-
 @pytest.mark.filterwarnings("ignore")  # of prototypes
 def test_what_wraps_tensors_or_has_no_data_says_so() -> None:
-    base, lazy = torch.ones(2), torch.ones(2)
+    exec(TEXT["begin"], begin := {})
+    wrapped, base, lazy = begin["Wrapper"], torch.ones(2), torch.ones(2)
     sparse, rows = torch.eye(2).to_sparse_csr(), [torch.ones(2), torch.ones(1)]
     nested = torch.nested.nested_tensor(rows, layout=torch.jagged)
     observed = observe({
@@ -179,9 +151,6 @@ def test_what_wraps_tensors_or_has_no_data_says_so() -> None:
     on_storage = {n for n in said if entry(observed, n)["storage"] is not None}
     assert on_storage == {*("base", "view", "values", "columns", "parts", "alone")}
     assert torch._C._is_cow_tensor(lazy)
-
-
-# What is found ------------------------------------------------------------------------
 
 
 def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> None:
