@@ -38,17 +38,18 @@ _PARTS = ("_values", "_indices", "values", "crow_indices", "col_indices",
 class Memory(NamedTuple):
     """Where the elements of one tensor or array are.
 
-    ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
-    of element zero, ``strides`` are in bytes.
+    ``start`` and ``stop`` are the addresses of the whole storage. The others are a
+    window: the address of element zero, the shape, the strides in bytes and the size
+    of an element.
     """
 
     device: str
     start: int
     stop: int
     first: int
+    shape: Sequence[int]
+    strides: Sequence[int]
     item_size: int
-    shape: list[int]
-    strides: list[int]
 
     @property
     def reach(self) -> tuple[int, int]:
@@ -100,15 +101,10 @@ def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
     if torch._C._is_cow_tensor(tensor):
         return "it is copied when it is first written to"
     item_size = tensor.element_size()
-    return Memory(
-        device=str(tensor.device),
-        start=address,
-        stop=address + size,
-        first=address + int(tensor.storage_offset()) * item_size,
-        item_size=item_size,
-        shape=shape,
-        strides=[stride * item_size for stride in strides],
-    )
+    first = address + int(tensor.storage_offset()) * item_size
+    in_bytes = [stride * item_size for stride in strides]
+    place = str(tensor.device), address, address + size
+    return Memory(*place, first, shape, in_bytes, item_size)
 
 
 def _wrapped(tensor: torch.Tensor) -> list[torch.Tensor]:
@@ -147,15 +143,11 @@ def _array_memory(array: Any) -> Memory | str:
         start, stop = whole.start, whole.stop
     if start == stop:
         return EMPTY
-    return Memory(
-        device="cpu",
-        start=start,
-        stop=stop,
-        first=array_address(array),
-        item_size=array.itemsize,
-        shape=list(array.shape),
-        strides=list(array.strides),
-    )
+    return Memory("cpu", start, stop, *_window_of(array))
+
+
+def _window_of(array: Any) -> tuple[int, list[int], list[int], int]:
+    return array_address(array), [*array.shape], [*array.strides], array.itemsize
 
 
 def array_address(array: Any) -> int:
@@ -165,9 +157,7 @@ def array_address(array: Any) -> int:
 
 def array_reach(array: Any) -> tuple[int, int]:
     """Return where the memory that an array's elements are in begins and ends."""
-    return address_range(
-        array_address(array), array.shape, array.strides, array.itemsize
-    )
+    return address_range(*_window_of(array))
 
 
 def lanes(memories: dict[int, Memory]) -> list[list[int]]:
@@ -273,8 +263,7 @@ def overlap(
 ) -> bool:
     """Whether two windows have a byte in common.
 
-    A window is the address of its first element, its shape, its strides in bytes and
-    the size of an element.
+    A window is told as in :class:`Memory`.
 
     The difference of two addresses, one of each window, is a sum of counts times
     strides. It is looked for among the differences at which two elements overlap.

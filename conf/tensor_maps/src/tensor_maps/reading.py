@@ -140,13 +140,8 @@ def is_meta(tensor: torch.Tensor) -> bool:
 
 
 def storage_address(tensor: torch.Tensor) -> int:
-    """Return the address of the storage, or 0; a lazy copy stays lazy."""
-
-    def address() -> int:
-        tensor.untyped_storage()  # which a sparse tensor refuses
-        return torch._C._data_address(tensor)
-
-    return tried(address, 0)
+    """Return the address of the storage, or 0 if there is none; a lazy copy stays."""
+    return tried(lambda: torch._C._data_address(tensor), 0)
 
 
 def _values(data: Any) -> str | None:
