@@ -26,7 +26,7 @@ from tensor_maps.pen import (
     text_width,
     tinted,
 )
-from tensor_maps.reading import see_tensor, tried
+from tensor_maps.reading import see, tried
 from tensor_maps.scene import WIDTH, Drawing, draw_scene
 from tensor_maps.story import colours_of
 from tensor_maps.ways import MOST_WALKED, functions_behind, node_name
@@ -86,8 +86,7 @@ def see_graph(objects: list) -> dict:
                 continue
             if leaf is not None:
                 leaves.append(leaf)
-                seen = see_tensor(leaf, [], 0)
-                end = add(id(leaf), "leaf", _lines_of(seen))
+                end = add(id(leaf), "leaf", _lines_of(see(leaf)))
             else:
                 end = place.get((id(following), output), place.get(id(following)))
             if end is None:

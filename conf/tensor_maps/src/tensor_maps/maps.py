@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import sys
+import zlib
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -14,7 +15,6 @@ from tensor_maps.find import MOST_NAMES, argument_texts, find, name_values
 from tensor_maps.graph import draw_graph
 from tensor_maps.observe import observe
 from tensor_maps.pen import ALONE_FONT, DARK, EDGE, LIGHT, PAPER, printable, rect
-from tensor_maps.reading import short_hash
 from tensor_maps.scene import WIDTH, Drawing, draw_scene
 from tensor_maps.story import table_of
 
@@ -76,7 +76,7 @@ class TensorMap:
 
     def _repr_html_(self) -> str:
         # Several maps stand in one notebook: their ids have to differ.
-        name = "map-" + short_hash(json.dumps(self.observed).encode())
+        name = f"map-{zlib.crc32(json.dumps(self.observed).encode()):08x}"
         made = self._drawing(self.width)
         drawn = made.svg(f'id="{name}" style="max-width:100%;height:auto" ')
         return (
