@@ -105,12 +105,15 @@ def _copied(
     facts, seen, kinds = step.after.facts, entry[name], step.differ[name]
     here, asked, node = facts[name], names_in(step.unit), step.unit.node
     named = [o for o in known if root_of(o) in asked and root_of(o) != name]
+    if not (step.collapsed or step.unit.also):  # what is new too was not read yet
+        named = [o for o in named if not step.differ.get(o, frozenset()) & NEW]
     alike = [other for other in named if entry[other]["shape"] == seen["shape"]]
     is_read = here.values and here.values[0] != "~"
     equal = [o for o in alike if is_read and facts[o].values == here.values]
     equal = [other for other in equal if entry[other]["dtype"] == seen["dtype"]]
-    if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
-        source, words = _taken_of(node.value, named)
+    values = _assigned(node) if isinstance(node, ast.Assign) else {}
+    if name in values:
+        source, words = _taken_of(values[name], named)
         if source and _count(entry[source]) == _count(seen):
             # In another order, and of what is expanded, values are not compared.
             is_other = words & RESHAPING or 0 in (facts[source].form[1] or ())
@@ -119,13 +122,13 @@ def _copied(
                 return "copy", [source]
             if entry[source]["dtype"] != seen["dtype"]:
                 return "cast", [source]
+        named = [source] if source else named
+        equal = [other for other in equal if other in named]
+        alike = [other for other in alike if other in named]
     if not _words_in(step) & COPYING:
         return "alone", []
     if "other" in kinds:  # what is beside it in a module is not what it was made of
         equal = [other for other in equal if root_of(other) != root_of(name)]
-    # What is new too was rather made of the same.
-    old = [one for one in equal if not step.differ.get(one, frozenset()) & NEW]
-    equal = old or equal
     taken = {_taken_of(node, equal) for node in nodes_of(step.unit)}
     taken = {source for source, words in taken if words & COPYING}
     one = _with_key_of(name, equal) or (taken.pop() if len(taken) == 1 else "")
@@ -135,6 +138,16 @@ def _copied(
     one = "" if equal or "other" in kinds else _with_key_of(name, alike)
     is_cast = one and entry[one]["dtype"] != seen["dtype"]
     return ("cast", [one]) if is_cast else ("alone", [])
+
+
+def _assigned(node: ast.Assign) -> dict[str, ast.expr]:
+    """Return what is assigned to each target, one by one of those in a tuple."""
+    found = {ast.unparse(target): node.value for target in node.targets}
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            both = zip(target.elts, node.value.elts, strict=False)
+            found |= {ast.unparse(one): value for one, value in both}
+    return found
 
 
 def _count(seen: dict) -> int:

@@ -9,7 +9,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from math import prod
 from typing import Any
+
+import torch
 
 from tensor_maps.steps.news import NEW, New, entries_of, news_of
 from tensor_maps.steps.step import Step
@@ -29,6 +32,7 @@ CHANGED_HANDS = NEW | {"gone"}
 # What is said first of names that there were before; what is said once is enough.
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
 # Of these nodes is an index that is written out in numbers: it makes a view.
+MOST_ELEMENTS = 2**20
 WRITTEN_OUT = ast.Constant | ast.Slice | ast.Tuple | ast.UnaryOp | ast.USub | ast.Load
 # Of [one|many] the first is said of one name, the second of several.
 SENTENCES = {
@@ -43,7 +47,7 @@ SENTENCES = {
     "memory{then_flow}.{cut}",
     "cast": "{names} [is|are] {new} in {dtype}{device} ({others} {are} {other_dtype}), "
     "with [its|their] own memory{then_flow}.{cut}",
-    "computed": "{names} [is|are] computed from {leaves}{device}. {flow}.",
+    "computed": "{names} [is|are] computed from {leaves}{instead}{device}. {flow}.",
     "alone": "{names} [is|are] {new}{instead}{device}, with [its|their] own memory."
     "{cut}",
     "not observed": "{names} [is|are] new.",
@@ -291,29 +295,39 @@ class _Words:
                     return False
             case _:
                 return False
-        seen = self.entry.get(name := ast.unparse(target))
-        if seen is None or seen["kind"] == "array":  # NumPy reads all before
-            return False
-        return any(
-            self._overlap(seen, self.entry.get(ast.unparse(one)))
-            or (isinstance(one, ast.Subscript) and ast.unparse(one.value) == name
-                and all(isinstance(part, WRITTEN_OUT) for part in ast.walk(one.slice)))
-            for one in read
-        )  # fmt: skip
+        written = self._places(target)
+        for one in map(self._places, read) if written is not None else ():
+            if one is None or one[0] != written[0] or torch.equal(one[1], written[1]):
+                continue  # or each element is read before it is written
+            if torch.isin(one[1], written[1]).any():
+                return True
+        return False
 
-    def _overlap(self, one: dict, other: dict | None) -> bool:
-        """Whether another tensor has bytes of one, and not as the same elements."""
-        number, observed = one["storage"], self.step.after.observed
-        if other is None or number is None or number != other["storage"]:
-            return False
-        windows = {
-            id(observed["tensors"][window["tensor"]]): window
-            for window in observed["storages"][number]["windows"]
-        }
-        a, b = windows[id(one)], windows[id(other)]
-        common = any(x < v and u < y for x, y in a["runs"] for u, v in b["runs"])
-        places = ("shape", "offset_bytes", "stride_bytes")
-        return common and any(a[key] != b[key] for key in places)
+    def _places(self, node: ast.expr) -> tuple[int, torch.Tensor] | None:
+        """Return the number of the storage that an expression views, and the bytes."""
+        seen = self.entry.get(ast.unparse(node))
+        if seen is not None:  # NumPy reads all before it writes
+            count = prod(seen["shape"] or ())
+            if seen["kind"] == "array" or not 1 < count <= MOST_ELEMENTS:
+                return None
+            if (number := seen["storage"]) is None:
+                return None
+            observed = self.step.after.observed
+            (window,) = (one for one in observed["storages"][number]["windows"]
+                         if observed["tensors"][one["tensor"]] is seen)  # fmt: skip
+            places = torch.tensor(window["offset_bytes"])
+            for length, stride in zip(window["shape"], window["stride_bytes"],
+                                      strict=True):  # fmt: skip
+                places = places[..., None] + torch.arange(length) * stride
+            return number, places
+        is_view = isinstance(node, ast.Subscript) and all(
+            isinstance(part, WRITTEN_OUT) for part in ast.walk(node.slice)
+        )
+        if not is_view or (found := self._places(node.value)) is None:
+            return None
+        here = ast.Subscript(ast.Name("places", ast.Load()), node.slice, ast.Load())
+        code = compile(ast.fix_missing_locations(ast.Expression(here)), "", "eval")
+        return found[0], eval(code, {"places": found[1]})
 
     def _new(self) -> Iterator[str]:
         groups: dict[tuple, list[New]] = {}

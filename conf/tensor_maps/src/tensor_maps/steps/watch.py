@@ -276,6 +276,11 @@ class Steps:
 
     # -- The result
 
+    @property
+    def steps(self) -> list[Step]:
+        """The steps, before they are told and drawn."""
+        return self._noted.steps
+
     def __len__(self) -> int:
         """How many steps there are."""
         return len(self._noted.steps)
