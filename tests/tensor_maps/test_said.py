@@ -66,7 +66,7 @@ def test_the_turns_that_are_told() -> None:
     rest = [turn for code, turn in found if code == "for j in range(3):"]
     assert rest == [[[k, 2], [3, 3]] for k in (1, 2)]
     collapsed = next(step for step in data["steps"] if step["turn"] == [[6, 6]])
-    assert collapsed["note"].startswith("iterations 4–6 in one step")
+    assert collapsed["note"].startswith("Iterations 4–6 in one step")
     assert collapsed["printed"] == "3\n4\n5\n"
     assert [turn for code, turn in found if code == "x.add_("] == [[[1, 2]], [[2, 2]]]
 

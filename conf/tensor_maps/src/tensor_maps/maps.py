@@ -18,6 +18,8 @@ from tensor_maps.pen import ALONE_FONT, DARK, EDGE, LIGHT, PAPER, printable, rec
 from tensor_maps.scene import WIDTH, Drawing, draw_scene
 from tensor_maps.story import table_of
 
+# A dark page of JupyterLab, Colab or VS Code.
+DARK_PAGE = ":is([data-jp-theme-light=false],[theme=dark],.vscode-dark)"
 ALONE, MARGIN = "tensor-map-alone", 4 * EDGE  # of a drawing that needs no page
 
 
@@ -81,7 +83,8 @@ class TensorMap:
         drawn = made.svg(f'id="{name}" style="max-width:100%;height:auto" ')
         return (
             f'<figure class="tensor-map" style="--own:{made.width:.0f}">{drawn}'
-            f"<figcaption>{escape(printable(made.caption))}</figcaption></figure>"
+            f"<figcaption>{escape(printable(made.caption))}</figcaption>"
+            f"<style>{DARK_PAGE} .tensor-map{{{DARK}}}</style></figure>"
         )
 
 
