@@ -6,15 +6,17 @@ that ``print`` shows are made here too.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import ceil, prod
 
 from tensor_maps.pen import COLOURS, FAINT, TROUBLE
 from tensor_maps.words import as_tuple, count_of, listing, size_of
 
+WHOLE, TINY = [(0.0, 1.0)], 1e-6
 MOST_IN_GRID, MOST_ROWS = 12, 4
+SIGNS = {"leaf", "frozen"}
 MOST_LEAVES = 2  # are named in a table
 MOST_LISTED = 6  # with fewer names, a caption lists all
 KINDS = {"tensor", "array"}  # of other things only the kind is said, as "a number"
@@ -70,20 +72,15 @@ class Memory:
     @property
     def unheld(self) -> set[int]:
         """The cells that no name on this memory holds."""
-        if any(not tag.parts for tag in self.tags):
-            return set()
         held = {at for tag in self.tags for at in self.held(tag)}
         return set(range(len(self.cells))) - held
 
     def held(self, tag: Tag) -> list[int]:
         """Return the cells that a name holds a part of."""
-        count = len(self.cells)
-        return [
-            at
-            for at in range(count)
-            if any(a * count < at + 1 - 1e-6 and b * count > at + 1e-6
-                   for a, b in tag.parts)
-        ]  # fmt: skip
+        count, held = len(self.cells), set()
+        for start, stop in tag.parts or WHOLE:
+            held.update(range(int(start * count + TINY), ceil(stop * count - TINY)))
+        return sorted(held)
 
 
 Pairs = list[tuple[Tag, Tag]]
@@ -116,30 +113,25 @@ def story_of(
     wanted = None if names is None else set(names)
     tags: dict[int, Tag] = {}
     for number, seen in enumerate(observed["tensors"]):
-        own = set(seen["names"])
+        own, state = set(seen["names"]), state_of(seen)
         if own and (wanted is None or wanted & own):
-            error = next((raises.pop(name) for name in own & raises.keys()), "")
-            tags[number] = Tag(
-                seen["names"], number, error, _sign_of(seen), bool(ringed & own)
-            )
+            tag = tags[number] = Tag(seen["names"], number, is_new=bool(ringed & own))
+            tag.sign = state if state in SIGNS else ""
+            tag.raises = next((raises.pop(n) for n in tag.names if n in raises), "")
     memories = _memories(observed, tags)
     for name, error in raises.items():  # what never came to be
         memories.append(Memory(None, TROUBLE, tags=[Tag([name], raises=error)]))
     on = {tag: memory for memory in memories for tag in memory.tags}
-    flows = _ways(observed, tags, "flows")
     by_name = {name: tag for tag in tags.values() for name in tag.names}
     made = [(one, tag) for tag, one in _ways(observed, tags, "made_of")]
     made = [(source, copy) for source, copy in made if on[source] is not on[copy]]
     made += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= by_name.keys()]
-    made = list(dict.fromkeys(made))
-    stops = _stops(observed, memories, made, flows)
-    return Story(_in_order(memories, made, on), flows, stops, made)
-
-
-def _sign_of(seen: dict) -> str:
-    if seen["requires_grad"]:
-        return "leaf" if seen["is_leaf"] else ""
-    return "frozen" if seen["parameter"] else ""
+    story = Story(
+        memories, _ways(observed, tags, "flows"), [], list(dict.fromkeys(made))
+    )
+    story.stops = _stops(story, observed["tensors"])
+    story.memories = _in_order(memories, [(on[a], on[b]) for a, b in story.copies])
+    return story
 
 
 def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
@@ -158,14 +150,13 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
             if window["tensor"] not in tags:
                 continue
             tag, seen = tags[window["tensor"]], observed["tensors"][window["tensor"]]
-            shape, is_whole = window["shape"], window["covers_all"]
-            if not is_whole:
+            if not window["covers_all"]:
                 tag.parts = [(a / whole, b / whole) for a, b in window["runs"]]
             # z.real steps through parts of the cells of a complex z.
             if cells and seen["dtype"] == storage["dtype"]:
                 tag.grid = _grid(window)
-                if is_whole and len(shape) > 1 and window["strides"] == _dense(shape):
-                    made.columns = made.columns or shape[-1]
+                if len(window["shape"]) > 1 and _is_in_order(window):
+                    made.columns = made.columns or window["shape"][-1]
             facts[tag.name] = _facts(seen, storage, window, usual)
             made.tags.append(tag)
         made.lines = _lines(facts)
@@ -175,10 +166,9 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
     for number, tag in tags.items():
         seen = observed["tensors"][number]
         if seen["storage"] is None:
-            lines = [seen["memory"]] if seen["memory"] else []
-            memories.append(
-                Memory(None, FAINT, seen["device"], tags=[tag], lines=lines)
-            )
+            made = Memory(None, FAINT, seen["device"], tags=[tag])
+            made.lines = [seen["memory"]]
+            memories.append(made)
     return memories
 
 
@@ -202,7 +192,7 @@ def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
 
 def _dense(shape: list[int]) -> list[int]:
     """Return the strides of what lies in order, without a gap."""
-    return [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+    return [prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
 def _grid(window: dict) -> list[list[int]]:
@@ -212,13 +202,12 @@ def _grid(window: dict) -> list[list[int]]:
     where pictures have to be low (``is_low``).
     """
     shape, strides, first = window["shape"], window["strides"], window["offset"]
-    is_plain = window["covers_all"] and strides == _dense(shape)
-    if is_plain or window.get("is_low") or None in (strides, first):
+    if _is_in_order(window) or window.get("is_low") or None in (strides, first):
         return []
     axes = [axis for axis in zip(shape, strides, strict=True) if axis[0] != 1]
     if len(axes) == 1 and axes[0][1] <= 0:
         axes.insert(0, (1, 0))
-    if len(axes) != 2 or axes[0][0] > MOST_ROWS or math.prod(shape) > MOST_IN_GRID:
+    if len(axes) != 2 or axes[0][0] > MOST_ROWS or prod(shape) > MOST_IN_GRID:
         return []
     (rows, down), (columns, right) = axes
     steps = [[row * down + at * right for at in range(columns)] for row in range(rows)]
@@ -313,32 +302,26 @@ def _ways(observed: dict, tags: dict[int, Tag], key: str) -> Pairs:
     return ways
 
 
-def _stops(
-    observed: dict, memories: list[Memory], copies: Pairs, flows: Pairs
-) -> Pairs:
+def _stops(story: Story, tensors: list[dict]) -> Pairs:
     """Return what shares with, or was copied from, what requires grad, but is cut."""
-    source_of, whole = {copy: [source] for source, copy in copies}, [(0.0, 1.0)]
+    source_of = {copy: [source] for source, copy in story.copies}
 
     def is_cut(tag: Tag, other: Tag) -> bool:
         """Whether a name begins anew what the other one is part of."""
-        one, two = (observed["tensors"][at.tensor] for at in (tag, other))
-        if tag is other or not two["requires_grad"] or (other, tag) in flows:
+        one, two = tensors[tag.tensor], tensors[other.tensor]
+        if tag is other or not two["requires_grad"] or (other, tag) in story.flows:
             return False
         # Of two that begin anew the later one is the cut, as far as names tell.
-        later = other.tensor < tag.tensor
-        is_anew = (
-            later and one["is_leaf"]
-            if one["requires_grad"]
-            else later or not two["is_leaf"]
-        )
-        return is_anew and any(
+        needs, is_later = one["requires_grad"], other.tensor < tag.tensor
+        begins = is_later and (one["is_leaf"] or not needs)
+        return (begins or not (needs or two["is_leaf"])) and any(
             start < end and begin < stop  # a part in common, or of what was copied
-            for start, stop in tag.parts or whole
-            for begin, end in other.parts or whole
+            for start, stop in tag.parts or WHOLE
+            for begin, end in other.parts or WHOLE
         )
 
     found = []
-    for memory in memories:
+    for memory in story.memories:
         for tag in memory.tags:
             others = [*memory.tags, *source_of.get(tag, ())]
             cuts = [one for one in others if not tag.raises and is_cut(tag, one)]
@@ -347,21 +330,20 @@ def _stops(
 
 
 def _in_order(
-    memories: list[Memory], copies: Pairs, on: dict[Tag, Memory]
+    memories: list[Memory], copies: list[tuple[Memory, Memory]]
 ) -> list[Memory]:
     """Set what is on one device side by side, and a copy after what it was made of.
 
     Copies of copies stand in the order in which they were made, wherever they are.
     """
-    way = [on[tag] for tag in dict.fromkeys(sum(copies, ()))]
-    if len(copies) > 1 and way == memories:
+    if len(copies) > 1 and list(dict.fromkeys(sum(copies, ()))) == memories:
         return memories
     devices = list(dict.fromkeys(memory.device for memory in memories))
     ordered = sorted(memories, key=lambda memory: devices.index(memory.device))
-    for first, second in ((on[source], on[copy]) for source, copy in copies):
-        if first is not second and first.device == second.device:
-            ordered.remove(second)
-            ordered.insert(ordered.index(first) + 1, second)
+    for source, copy in copies:
+        if source is not copy and source.device == copy.device:
+            ordered.remove(copy)
+            ordered.insert(ordered.index(source) + 1, copy)
     return ordered
 
 
@@ -432,8 +414,9 @@ def table_of(observed: dict) -> str:
             facts = facts_of(seen, windows[place], storage["dtype"])
             memory += f"; {', '.join(facts)}" if facts else ""
         values = seen["values"] or f"shape {as_tuple(seen['shape'])}"
-        ways = ", ".join(filter(None, [_ways_of(observed, seen), gradient_of(seen)]))
-        rows.append((", ".join(seen["names"]), values, ways, memory))
+        ways = [state_of(seen) or _leaves_of(observed, seen), gradient_of(seen)]
+        said = (", ".join(filter(None, one)) for one in (seen["names"], [values], ways))
+        rows.append((*said, memory))
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(text.ljust(n) for text, n in zip(row, wide, strict=True)).rstrip()
@@ -442,20 +425,24 @@ def table_of(observed: dict) -> str:
     return "\n".join([*lines, *observed["notes"]]) or "Nothing to draw."
 
 
-def _ways_of(observed: dict, seen: dict) -> str:
-    """Say what autograd knows of a tensor, and to which leaves a gradient flows."""
-    if not seen["operation"]:
-        found = {
-            "array": seen["kind"] == "array",
-            "leaf": seen["requires_grad"],
-            "frozen": seen["parameter"],
-            "inference": seen["inference"],
-        }
-        return next((what for what, is_so in found.items() if is_so), "no grad")
+def state_of(seen: dict) -> str:
+    """Say what autograd knows of a tensor; nothing of the result of an operation."""
+    found = {
+        "array": seen["kind"] == "array",
+        "": seen["operation"],
+        "leaf": seen["requires_grad"] and seen["is_leaf"],
+        "requires grad": seen["requires_grad"],  # and its operation cannot be read
+        "frozen": seen["parameter"],
+        "inference": seen["inference"],
+    }
+    return next((state for state, is_so in found.items() if is_so), "no grad")
+
+
+def _leaves_of(observed: dict, seen: dict) -> str:
+    """Say to which leaves a gradient flows from the result of an operation."""
     names = [observed["tensors"][at]["names"][0] for at in seen["reaches"]]
-    others = len(names[MOST_LEAVES:]) + seen["reaches_unnamed"]
-    said = names[:MOST_LEAVES]
-    if others:
+    said, others = names[:MOST_LEAVES], len(names[MOST_LEAVES:])
+    if others := others + seen["reaches_unnamed"]:
         said.append(f"{others} more" if names else f"{others} without a name")
     if seen["reaches_more"]:
         said.append("what lies behind 2,000 operations")
