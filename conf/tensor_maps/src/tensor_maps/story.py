@@ -72,8 +72,7 @@ class Memory:
     @property
     def unheld(self) -> set[int]:
         """The cells that no name on this memory holds."""
-        held = {at for tag in self.tags for at in self.held(tag)}
-        return set(range(len(self.cells))) - held
+        return set(range(len(self.cells))).difference(*map(self.held, self.tags))
 
     def held(self, tag: Tag) -> list[int]:
         """Return the cells that a name holds a part of."""
@@ -123,15 +122,13 @@ def story_of(
         memories.append(Memory(None, TROUBLE, tags=[Tag([name], raises=error)]))
     on = {tag: memory for memory in memories for tag in memory.tags}
     by_name = {name: tag for tag in tags.values() for name in tag.names}
-    made = [(one, tag) for tag, one in _ways(observed, tags, "made_of")]
-    made = [(source, copy) for source, copy in made if on[source] is not on[copy]]
+    made = [(a, b) for b, a in _ways(observed, tags, "made_of") if on[a] is not on[b]]
     made += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= by_name.keys()]
-    story = Story(
-        memories, _ways(observed, tags, "flows"), [], list(dict.fromkeys(made))
-    )
-    story.stops = _stops(story, observed["tensors"])
-    story.memories = _in_order(memories, [(on[a], on[b]) for a, b in story.copies])
-    return story
+    made = list(dict.fromkeys(made))
+    flows = _ways(observed, tags, "flows")
+    stops = _stops(observed["tensors"], memories, made, flows)
+    memories = _in_order(memories, [(on[a], on[b]) for a, b in made])
+    return Story(memories, flows, stops, made)
 
 
 def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
@@ -166,9 +163,8 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
     for number, tag in tags.items():
         seen = observed["tensors"][number]
         if seen["storage"] is None:
-            made = Memory(None, FAINT, seen["device"], tags=[tag])
-            made.lines = [seen["memory"]]
-            memories.append(made)
+            why, device = [seen["memory"]], seen["device"]
+            memories.append(Memory(None, FAINT, device, tags=[tag], lines=why))
     return memories
 
 
@@ -181,17 +177,15 @@ def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
     left = (colour for at, colour in enumerate(COLOURS) if at not in given)
     found: dict[int, str] = {}
     for number, storage in enumerate(observed["storages"]):
-        if all(window["tensor"] not in tensors for window in storage["windows"]):
-            continue
-        own = None if given[number] is None else COLOURS[given[number]]
-        if own is None or own in found.values():
-            own = FAINT if "dashed" in storage else next(left, FAINT)
-        found[number] = own
+        if any(window["tensor"] in tensors for window in storage["windows"]):
+            own = None if given[number] is None else COLOURS[given[number]]
+            if own is None or own in found.values():
+                own = FAINT if "dashed" in storage else next(left, FAINT)
+            found[number] = own
     return found
 
 
 def _dense(shape: list[int]) -> list[int]:
-    """Return the strides of what lies in order, without a gap."""
     return [prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
@@ -241,29 +235,27 @@ def _facts(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[st
         said.append(f"shape {as_tuple(shape)}")
     known = {"offset 0", f"stride {as_tuple(_dense(shape))}"}
     said += [one for one in facts_of(seen, window, usual_dtype) if one not in known]
-    if gradient := gradient_of(seen):
-        new = ", new" if seen.get("arrived") else ", changed"
-        said.append(gradient + new * ("gradient" in seen.get("changed", ())))
-    return said
+    new = ", new" if seen.get("arrived") else ", changed"
+    new *= "gradient" in seen.get("changed", ())
+    return said + [gradient + new for gradient in gradient_of(seen)]
 
 
 def facts_of(seen: dict, window: dict, usual_dtype: str) -> list[str]:
     """Say of a tensor on a storage what is unusual, but for its shape."""
-    version, offset, strides = seen["version"], window["offset"], window["strides"]
+    offset, stride = window["offset"], f"stride {as_tuple(window['strides'])}"
     if offset is None:  # in bytes, if these do not divide
         offset = count_of(window["offset_bytes"], "byte")
-    stride = f"stride {as_tuple(strides)}"
-    if strides is None:
-        steps = window["stride_bytes"]
-        stride = f"strides {as_tuple(steps)} in bytes"
-        stride = f"stride {count_of(steps[0], 'byte')}" if len(steps) == 1 else stride
+    if window["strides"] is None:
+        first, *others = window["stride_bytes"]
+        stride = f"strides {(first, *others)} in bytes"
+        stride = stride if others else f"stride {count_of(first, 'byte')}"
     found = {
         "empty": not window["runs"],
         seen["dtype"]: seen["dtype"] != usual_dtype,
         f"offset {offset}": window["offset_bytes"] or not window["covers_all"],
         stride: not _is_in_order(window),
         # The values that a new parameter begins with were written into it.
-        f"version {version}": (version or 0) > seen["parameter"],
+        f"version {seen['version']}": (seen["version"] or 0) > seen["parameter"],
         seen["memory"]: seen["memory"],
     }
     return [fact for fact, is_unusual in found.items() if is_unusual]
@@ -276,10 +268,9 @@ def _is_in_order(window: dict) -> bool:
     return window["covers_all"] and all(n == 1 or a == b for n, a, b in steps)
 
 
-def gradient_of(seen: dict) -> str:
-    """Say which gradient a tensor has; nothing if it has none."""
-    has_none = seen["gradient"] in (None, "None")
-    return "" if has_none else f"grad {seen['gradient']}"
+def gradient_of(seen: dict) -> list[str]:
+    """Say which gradient a tensor has, if it has one."""
+    return [] if seen["gradient"] in (None, "None") else [f"grad {seen['gradient']}"]
 
 
 # Ways of gradients and copies ---------------------------------------------------------
@@ -302,31 +293,33 @@ def _ways(observed: dict, tags: dict[int, Tag], key: str) -> Pairs:
     return ways
 
 
-def _stops(story: Story, tensors: list[dict]) -> Pairs:
+def _stops(
+    tensors: list[dict], memories: list[Memory], copies: Pairs, flows: Pairs
+) -> Pairs:
     """Return what shares with, or was copied from, what requires grad, but is cut."""
-    source_of = {copy: [source] for source, copy in story.copies}
+    found, source_of = {}, {copy: source for source, copy in copies}
+    tags = [(tag, one) for one in memories for tag in one.tags if not tag.raises]
+    for tag, memory in tags:
+        for other in [*memory.tags, source_of.get(tag, tag)]:
+            if other is tag or (other, tag) in flows:
+                continue
+            one, two = tensors[tag.tensor], tensors[other.tensor]
+            needs, is_later = one["requires_grad"], other.tensor < tag.tensor
+            # Of two that begin anew the later one is the cut, as far as names tell.
+            is_anew = is_later and (one["is_leaf"] or not needs)
+            is_cut = is_anew or not (needs or two["is_leaf"])
+            if two["requires_grad"] and is_cut and _overlap(tag, other):
+                found.setdefault(tag, other)
+    return list(found.items())
 
-    def is_cut(tag: Tag, other: Tag) -> bool:
-        """Whether a name begins anew what the other one is part of."""
-        one, two = tensors[tag.tensor], tensors[other.tensor]
-        if tag is other or not two["requires_grad"] or (other, tag) in story.flows:
-            return False
-        # Of two that begin anew the later one is the cut, as far as names tell.
-        needs, is_later = one["requires_grad"], other.tensor < tag.tensor
-        begins = is_later and (one["is_leaf"] or not needs)
-        return (begins or not (needs or two["is_leaf"])) and any(
-            start < end and begin < stop  # a part in common, or of what was copied
-            for start, stop in tag.parts or WHOLE
-            for begin, end in other.parts or WHOLE
-        )
 
-    found = []
-    for memory in story.memories:
-        for tag in memory.tags:
-            others = [*memory.tags, *source_of.get(tag, ())]
-            cuts = [one for one in others if not tag.raises and is_cut(tag, one)]
-            found += [(tag, one) for one in cuts[:1]]
-    return found
+def _overlap(tag: Tag, other: Tag) -> bool:
+    """Whether two hold a part of a memory in common, or of what was copied."""
+    return any(
+        start < end and begin < stop
+        for start, stop in tag.parts or WHOLE
+        for begin, end in other.parts or WHOLE
+    )
 
 
 def _in_order(
@@ -364,9 +357,9 @@ def caption_of(story: Story) -> str:
         made.setdefault(copy.names[0], []).append(source.names[0])
     for sources in dict.fromkeys(map(tuple, made.values())):
         copies = [copy for copy, those in made.items() if tuple(those) == sources]
-        what = "are copies" if len(copies) > 1 else "is a copy"
-        if len(sources) > 1:
-            what = "hold copies" if len(copies) > 1 else "holds copies"
+        what = "are copies" if copies[1:] else "is a copy"
+        if sources[1:]:
+            what = "hold copies" if copies[1:] else "holds copies"
         said.append(f"{listing(copies)} {what} of {listing(sources)}.")
     names = [tag.name for one in story.memories if one.cells for tag in one.tags]
     if not said and len(names) == 1:
@@ -391,9 +384,8 @@ def words_of(story: Story) -> str:
         names = listing([tag.name for tag in memory.tags])
         lines = filter(None, [" ".join(memory.cells), *memory.lines])
         said.append(f"{names}: {'; '.join(lines)}.")
-        said += [
-            f"{tag.name} raises {tag.raises}." for tag in memory.tags if tag.raises
-        ]
+        raising = [tag for tag in memory.tags if tag.raises]
+        said += [f"{tag.name} raises {tag.raises}." for tag in raising]
     for start in dict.fromkeys(start for start, _ in story.flows):
         ends = listing([end.name for tag, end in story.flows if tag is start])
         said.append(f"A gradient flows from {start.name} back to {ends}.")
@@ -408,20 +400,16 @@ def table_of(observed: dict) -> str:
         if number is not None:
             storage, memory = observed["storages"][number], f"memory {number + 1}"
             windows = {window["tensor"]: window for window in storage["windows"]}
+            dtype, device = storage["dtype"], storage["device"]
             if place == min(windows):  # the first on it
-                size, device = size_of(storage["bytes"]), storage["device"]
-                memory += f": {size}, {storage['dtype']}, {device}"
-            facts = facts_of(seen, windows[place], storage["dtype"])
+                memory += f": {size_of(storage['bytes'])}, {dtype}, {device}"
+            facts = facts_of(seen, windows[place], dtype)
             memory += f"; {', '.join(facts)}" if facts else ""
         values = seen["values"] or f"shape {as_tuple(seen['shape'])}"
-        ways = [state_of(seen) or _leaves_of(observed, seen), gradient_of(seen)]
-        said = (", ".join(filter(None, one)) for one in (seen["names"], [values], ways))
-        rows.append((*said, memory))
+        ways = [state_of(seen) or _leaves_of(observed, seen), *gradient_of(seen)]
+        rows.append((", ".join(seen["names"]), values, ", ".join(ways), memory))
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(text.ljust(n) for text, n in zip(row, wide, strict=True)).rstrip()
-        for row in rows
-    ]
+    lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
     return "\n".join([*lines, *observed["notes"]]) or "Nothing to draw."
 
 
