@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from statistics import mean
 
 import torch
@@ -119,7 +119,6 @@ class _Box:
     width: float = 2.0
     height: float = 0.0
     above: list[_Box] = field(default_factory=list)
-    below: list[_Box] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.lines:
@@ -151,9 +150,6 @@ class _Box:
         return drawn
 
 
-_Pair = tuple[_Box, _Box]
-
-
 def draw_graph(
     observed: dict,
     width: float = WIDTH,
@@ -165,9 +161,9 @@ def draw_graph(
     The parameters are those of :func:`tensor_maps.scene.draw_scene`; ``observed`` has a
     ``graph``.
     """
-    boxes, edges = _boxes(observed)
-    paths = _place(boxes, edges)
-    marks = [mark for pair, path in paths.items() for mark in _edge(path, edges[pair])]
+    boxes, pairs = _boxes(observed), observed["graph"]["edges"]
+    edges = Counter((boxes[source], boxes[target]) for source, target in pairs)
+    marks = [_edge(path, edges[path[0], path[-1]]) for path in _place(boxes, edges)]
     marks += [box.marks() for box in boxes]
     wide = max((box.x + box.width / 2 for box in boxes), default=0.0) + EDGE
     high = max((box.y + box.height for box in boxes), default=0.0) + EDGE
@@ -185,45 +181,40 @@ def draw_graph(
     return made
 
 
-def _boxes(observed: dict) -> tuple[list[_Box], Counter[_Pair]]:
-    """Return a box per node, and how often two are joined."""
-    tensors, graph = observed["tensors"], observed["graph"]
+def _boxes(observed: dict) -> list[_Box]:
+    boxes, tensors = [], observed["tensors"]
     colours = colours_of(observed, range(len(tensors)))
-    boxes = []
-    for node in graph["nodes"]:
-        about: tuple = (node["lines"],)
+    for node in observed["graph"]["nodes"]:
+        box = _Box(node["kind"], node["lines"])
         if node["tensor"] is not None:
             seen = tensors[node["tensor"]]
             ink = colours.get(seen["storage"], FAINT)
-            about = _lines_of(seen), ", ".join(seen["names"]), ink
-        boxes.append(_Box(node["kind"], *about))
-    edges = Counter((boxes[source], boxes[target]) for source, target in graph["edges"])
-    for source, target in edges:
-        source.below.append(target)
-        target.above.append(source)
-    return boxes, edges
+            box = _Box("tensor", _lines_of(seen), ", ".join(seen["names"]), ink)
+        boxes.append(box)
+    return boxes
 
 
-def _place(boxes: list[_Box], edges: Iterable[_Pair]) -> dict[_Pair, list[_Box]]:
+def _place(boxes: list[_Box], edges: Iterable[tuple[_Box, _Box]]) -> list[list[_Box]]:
     """Set boxes in rows, each near to what leads to it; return the paths of edges."""
+    for source, target in edges:
+        target.above.append(source)
+    joined = {*chain(*edges)}
+    order = TopologicalSorter({box: box.above for box in boxes}).static_order()
     row_of: dict[_Box, int] = {}
     used: Counter[int] = Counter()
-    order = TopologicalSorter({box: box.above for box in boxes}).static_order()
-    linked = [box for box in order if box.above or box.below]
-    for box in [*linked, *(box for box in boxes if not (box.above or box.below))]:
-        above = box.above if box.above or box.below else linked
+    for box in sorted(order, key=lambda box: box not in joined):
+        above = box.above if box in joined else joined
         row = 1 + max((row_of[one] for one in above), default=-1)
         while used[row] and used[row] + box.width > ROOM - 2 * EDGE:
             row += 1
         used[row] += box.width + BETWEEN
         row_of[box] = row
-    paths = {}
-    for source, target in edges:
-        path = paths[source, target] = [source]
+    paths = [[*edge] for edge in edges]
+    for path in paths:
+        source, target = path
         for row in range(row_of[source] + 1, row_of[target]):
-            path.append(_Box(above=path[-1:]))
-            row_of[path[-1]] = row
-        path.append(target)
+            path.insert(-1, _Box(above=path[-2:-1]))
+            row_of[path[-2]] = row
     y = EDGE
     for number in sorted({*row_of.values()}):
         row = [box for box, at in row_of.items() if at == number]
@@ -240,9 +231,9 @@ def _place(boxes: list[_Box], edges: Iterable[_Pair]) -> dict[_Pair, list[_Box]]
     return paths
 
 
-def _edge(path: list[_Box], times: int) -> list[str]:
+def _edge(path: list[_Box], times: int) -> str:
     """Draw an arrow; an edge taken more than once is drawn as two or three lines."""
-    marks, lines, target = [], min(3, times), path[-1]
+    marks, lines, target = "", min(3, times), path[-1]
     for line in range(lines):
         shift = (line - (lines - 1) / 2) * DOUBLE
         d = placed("M{} {}", path[0].x + shift, path[0].y + path[0].height)
@@ -252,7 +243,6 @@ def _edge(path: list[_Box], times: int) -> list[str]:
             middle = (y + foot) / 2
             d += placed("C{} {} {} {} {} {}", x, middle, end, middle, end, foot)
             d += placed("V{}", foot + other.height) if other is not target else ""
-        marks.append(line_mark(d, INK, 1.3))
         head = placed("M{} {}", target.x + shift, target.y - 1)
-        marks.append(f'<path d="{head}l-3.5-7h7z"/>')
+        marks += f'{line_mark(d, INK, 1.3)}<path d="{head}l-3.5-7h7z"/>'
     return marks
