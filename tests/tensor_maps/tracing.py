@@ -15,6 +15,7 @@ from unittest.mock import MagicMock
 parts = ("reading", "steps.pictures", "steps.viewer")
 sys.modules |= {f"tensor_maps.{part}": MagicMock() for part in parts}
 sys.modules["tensor_maps.steps.look"] = SimpleNamespace(
+    Look=dict,
     look=lambda held, *_, **__: {k: v for k, v in dict(held).items() if type(v) is int},
     differences=lambda was, now, *_: {k for k, v in now.items() if was.get(k) != v},
 )

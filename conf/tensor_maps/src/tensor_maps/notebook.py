@@ -53,7 +53,7 @@ class _Cells:
 
         seen = Steps(*words[1:])
         try:
-            seen.follow_where(is_cell, source)
+            seen.follow(source, is_cell)
         except SyntaxError:
             return  # IPython says more
         self.seen = seen
