@@ -149,18 +149,14 @@ class Course:
 
         Of loops that were ``left``, all turns that were not shown are one step more.
         """
-        if self._unit is not None:
-            hidden = [loop for loop, turn in self._turns if turn > loop.shown]
-            heads = [o for o in (*self._loops, *left) if o.node is self._unit.node]
-            hidden += [loop for loop in heads if loop.turn > loop.shown]
-            for loop in hidden:
-                loop.collapsed = True
-            if not hidden:
-                self._add(self._unit, self._turns, names, collapsed=False)
+        if (unit := self._unit) is not None:
+            of = [(o, o.turn) for o in (*self._loops, *left) if o.node is unit.node]
+            if all(turn <= loop.shown for loop, turn in (*self._turns, *of)):
+                self._add(unit, self._turns, names, collapsed=False)
         for loop in left:
-            outer = [(one, turn) for one, turn in self._turns if one is not loop]
-            outer = outer[: loop.depth]
-            if loop.collapsed and all(turn <= one.shown for one, turn in outer):
+            outer = self._turns[: loop.depth]
+            is_shown = all(turn <= one.shown for one, turn in outer)
+            if loop.turn > loop.shown and is_shown:
                 whole = Unit(loop.node, *line_range(loop.node), ())
                 self._add(whole, [*outer, (loop, loop.turn)], names, collapsed=True)
 

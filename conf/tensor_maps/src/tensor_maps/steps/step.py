@@ -11,14 +11,13 @@ from tensor_maps.steps.syntax import Unit
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.
 MOST_TURNS = (3, 2, 1)
-MOST_LINE = 44
 
 
 @dataclass(eq=False)
 class Loop:
     """One run of a loop: where in the code a turn begins, its depth and its turn.
 
-    So many of its turns are ``shown`` as steps; ``collapsed``: there were more.
+    So many of its turns are ``shown`` as steps.
     """
 
     node: ast.stmt
@@ -26,7 +25,6 @@ class Loop:
     depth: int
     shown: int
     turn: int = 1
-    collapsed: bool = False
 
 
 @dataclass(eq=False)
@@ -80,18 +78,3 @@ class Told:
     raised: str
     lines: tuple[int, int]
     turn: tuple[tuple[int, int], ...] = ()
-
-
-def as_text(told: list[Told]) -> str:
-    """Return steps as text, a line for each: its number, its code, what it did."""
-    first = [one.code.strip().partition("\n")[0] for one in told]
-    first = [o if len(o) <= MOST_LINE else f"{o[: MOST_LINE - 1]}…" for o in first]
-    wide, number = max(map(len, first)), len(str(len(told)))
-    rows = []
-    for at, (one, line) in enumerate(zip(told, first, strict=True), 1):
-        turns = ", ".join(f"{turn} of {of}" for turn, of in one.turn)
-        said = one.said.rstrip(".")
-        if turns and not said.startswith("Iteration"):
-            said = f"{said} (iteration {turns})"
-        rows.append(f"{at:>{number}}  {line:<{wide}}   {said}")
-    return "\n".join(rows)

@@ -57,18 +57,6 @@ class Region:
         return Unit(ast.Module(nodes, []), unit.first, self.last, ())
 
 
-def block_frame(frame: FrameType) -> FrameType:
-    """Return the frame whose block is watched.
-
-    That is not a function with ``@contextmanager`` around ``steps()``, but the one that
-    calls it.
-    """
-    enters = "_GeneratorContextManager.__enter__"
-    while frame.f_back is not None and frame.f_back.f_code.co_qualname == enters:
-        frame = frame.f_back.f_back
-    return frame
-
-
 def _source_of(code: CodeType, names: dict) -> tuple[list[str], ast.Module]:
     """Return the lines of the file of some code, and its tree, or an empty one."""
     found = linecache.getlines(code.co_filename, names)

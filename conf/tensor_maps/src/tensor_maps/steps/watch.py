@@ -11,7 +11,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -19,13 +18,14 @@ from typing import Any
 from tensor_maps.reading import forget_copy
 from tensor_maps.steps.course import Course, Noted
 from tensor_maps.steps.pictures import data_of
-from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
-from tensor_maps.steps.syntax import Region, block_frame, function_body, with_block
+from tensor_maps.steps.step import MOST_TURNS, Step, Told
+from tensor_maps.steps.syntax import Region, function_body, with_block
 from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
 from tensor_maps.steps.viewer import save_steps, steps_frame
 from tensor_maps.words import count_of
 
+MOST_LINE = 44  # letters of a step's code in the list
 # Code that is run from a text has a file name of its own: its source is found by it.
 _file_names = (f"<steps-{number}>" for number in itertools.count(1))
 
@@ -107,7 +107,7 @@ class Steps:
 
     def __enter__(self) -> Steps:
         """Watch the block of the ``with`` statement that stands here."""
-        frame = block_frame(sys._getframe(1))
+        frame = sys._getframe(1)
         source = with_block(frame)
         self._clear()
         self._course = Course(self._show(*source), self._noted)
@@ -118,12 +118,9 @@ class Steps:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         """Stop watching; an exception passes."""
         frame = sys._getframe(1)
-        while frame is not None and id(frame) != self._watched.frame:
-            frame = frame.f_back
         is_lost = self._watched.leave(frame)
-        self.stop(None if frame is None else frame.f_locals, error, is_lost)
-        if frame is not None:
-            forget_copy(frame)
+        self.stop(frame.f_locals, error, is_lost)
+        forget_copy(frame)
 
     def run(
         self, source: str, namespace: dict | None = None, name: str | None = None
@@ -170,7 +167,7 @@ class Steps:
         course = self._course = Course(region, self._noted)
 
         def starts(frame: FrameType) -> Course | None:
-            if frame.f_code.co_flags & CO_OPTIMIZED:
+            if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
                 return None  # a function, whose names are its own
             is_module = frame.f_locals is frame.f_globals
             return course if is_module and is_watched(frame) else None
@@ -255,11 +252,22 @@ class Steps:
         return Told(said, code, event, step.printed, step.raised, lines, turn)
 
     def __repr__(self) -> str:
+        """Return a line for each step: its number, its code, what it did."""
         if not len(self):
             return "No statement ran: there are no steps."
-        more = self._noted.not_shown
-        end = f"\n{count_of(more, 'more step')} not shown" if more else ""
-        return as_text(list(self)) + end
+        code = [one.code.strip().partition("\n")[0] for one in self]
+        code = [o if len(o) <= MOST_LINE else f"{o[: MOST_LINE - 1]}…" for o in code]
+        wide, most = max(map(len, code)), len(str(len(self)))
+        rows = []
+        for number, one in enumerate(self, 1):
+            turns = ", ".join(f"{turn} of {of}" for turn, of in one.turn)
+            said = one.said.rstrip(".")
+            if turns and not said.startswith("Iteration"):
+                said = f"{said} (iteration {turns})"
+            rows.append(f"{number:>{most}}  {code[number - 1]:<{wide}}   {said}")
+        if more := self._noted.not_shown:
+            rows.append(f"{count_of(more, 'more step')} not shown")
+        return "\n".join(rows)
 
     def data(self) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
