@@ -63,9 +63,10 @@ class Watched:
 
     def _waits(self, frame: FrameType) -> bool:
         """Whether the frame goes on after a ``yield`` or an ``await``."""
-        code = frame.f_code
-        can = code.co_flags & CAN_WAIT and not self._raising
-        return bool(can and code.co_code[frame.f_lasti] == YIELD)
+        if self._raising or not frame.f_code.co_flags & CAN_WAIT:
+            return False
+        code, at = frame.f_code.co_code, frame.f_lasti
+        return YIELD in (code[at], code[at - 2])  # Python 3.13 is one further
 
     def leave(self, frame: FrameType | None) -> bool:
         """Watch the frame no longer; return whether lines of it were not told."""
