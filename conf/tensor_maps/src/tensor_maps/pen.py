@@ -57,7 +57,6 @@ ADVANCES = {
 }
 # Verdana and DejaVu Sans, the widest of the common fonts, against Helvetica.
 SAFE = 1.25
-BETWEEN_FACTS = re.compile(r", (?![^\[(]*[\])])")  # not within brackets
 
 
 def rect(x: float, y: float, width: float, height: float, look: str = "") -> str:
@@ -100,7 +99,7 @@ def text_mark(
     look += f' text-anchor="{anchor}"' if anchor != "start" else ""
     look += f' fill="{fill}"' if fill else ""
     if room is not None:  # a text is squeezed before it is cut
-        text = shorten(text, room / 0.85, size, bold)
+        text = _shorten(text, room / 0.85, size, bold)
         wide = text_width(text, size, bold)
         if wide * SAFE > room:
             length = rounded(min(wide, room))
@@ -138,7 +137,7 @@ def safe_width(text: str, size: float = TEXT, bold: bool = False) -> float:
     return SAFE * text_width(text, size, bold)
 
 
-def shorten(text: str, room: float, size: float = TEXT, bold: bool = False) -> str:
+def _shorten(text: str, room: float, size: float = TEXT, bold: bool = False) -> str:
     """Return a text, cut with an ellipsis where it is wider than the room."""
     if text_width(text, size, bold) <= room + 0.01:
         return text
@@ -152,7 +151,7 @@ def wrap(text: str, room: float, size: float = SMALL) -> list[str]:
     """Return a text as lines that fit the room in any font, if its words do."""
     lines = [""]
     # A fact stays whole where it can: "stride (1, 3)" is broken last.
-    for number, piece in enumerate(BETWEEN_FACTS.split(text)):
+    for number, piece in enumerate(re.split(r", (?![^\[(]*[\])])", text)):
         joined = f"{lines[-1]}, {piece}" if number else piece
         if safe_width(joined + ",", size) <= room:
             lines[-1] = joined
@@ -187,11 +186,9 @@ def rounded(value: float) -> str:
 def spread(
     wanted: list[float], widths: list[float], gap: float, room: float
 ) -> list[float]:
-    """Return centres near to ``wanted``, apart by widths and gap, within the room.
-
-    Without the widths of those to the left, centres only have to ascend. Those that
-    would not are pushed to the right, and to the left, and set half-way.
-    """
+    """Return centres near to ``wanted``, apart by widths and gap, within the room."""
+    # Without the widths of those to the left, centres only have to ascend. Those that
+    # would not are pushed to the right, and to the left, and set half-way.
     starts = [0.0, *accumulate(width + gap for width in widths)]
     half = [start + width / 2 for start, width in zip(starts, widths, strict=False)]
     slack = max(0.0, room - (starts[-1] - gap))

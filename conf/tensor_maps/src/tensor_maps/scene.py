@@ -631,8 +631,7 @@ class _Scene:
             if len(memory.tags) > 1 and names < len(NUMBERS) and memory.cells and whole:
                 self.said[memory].append(f"{NUMBERS[names]} names, the same memory")
         self._set_shelves()
-        self._leave_margins()
-        self._set_arrows()
+        self._make_room()
         self._place_across()
         self._raise_arcs()
         self._place_down()
@@ -680,8 +679,8 @@ class _Scene:
             found.append(gap + (2 * FRAME_EDGE if is_apart else 8 * is_copy))
         return found
 
-    def _leave_margins(self) -> None:
-        """Leave room beside the shelves for what leads from one to another."""
+    def _make_room(self) -> None:
+        """Leave margins for what leads from shelf to shelf; say what no arrow can."""
         flows = [(a, b) for kind, a, b in self.ways if kind == "flow"]
         across = len({a for a, b in flows if a.shelf is not b.shelf})
         if across:
@@ -690,19 +689,16 @@ class _Scene:
             self.left += MARGIN
         if across or copied:
             self._set_shelves()
-
-    def _set_arrows(self) -> None:
-        """Say under a row what it was copied from, where no arrow can lead there."""
+        # An arrow leads to the next block, or from a first block to the one below.
         beside = [pair for shelf in self.shelves for pair in pairwise(shelf.blocks)]
         beside += pairwise(shelf.blocks[0] for shelf in self.shelves)
         near = [{one.memory, other.memory} for one, other in beside]
         self.arrows = [one for one in dict.fromkeys(self.copies) if {*one} in near]
-        for (source, _), (one, other) in zip(
-            self.story.copies, self.copies, strict=True
-        ):
-            if {one, other} not in near:
-                self.said[other].append(f"copied from {source.name}")
-        if len(self.arrows) < len({*self.copies}):
+        told = zip(self.story.copies, self.copies, strict=True)
+        for (source, _), pair in told:
+            if pair not in self.arrows:
+                self.said[pair[1]].append(f"copied from {source.name}")
+        if any(pair not in self.arrows for pair in self.copies):
             self._set_shelves()
 
     def _place_across(self) -> None:
