@@ -52,17 +52,15 @@ class Drawing:
     caption: str
     top: float = 0.0
 
-    def frame(self, edge: float = 0.0) -> str:
-        """Return the attributes of its size, with an edge around it."""
-        size = self.width + 2 * edge, self.height + 2 * edge
-        place = 'viewBox="{} {} {} {}" width="{}" height="{}"'
-        return pen.placed(place, -edge, self.top - edge, *size, *size)
-
     def svg(self, attributes: str = "") -> str:
         """Return the drawing as SVG for a page, in the page's font."""
+        size = self.width, self.height, self.width, self.height
+        frame = pen.placed(
+            'viewBox="0 {} {} {}" width="{}" height="{}"', self.top, *size
+        )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}role="img" '
-            f"aria-label={quoteattr(pen.printable(self.words))} {self.frame()} "
+            f"aria-label={quoteattr(pen.printable(self.words))} {frame} "
             f'fill="currentColor" font-size="{TEXT:g}" overflow="visible" '
             f'text-rendering="geometricPrecision">{"".join(self.marks)}</svg>'
         )
