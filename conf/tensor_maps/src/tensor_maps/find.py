@@ -176,9 +176,8 @@ class _Walk:
 
     def enter_optimizer(self, name: str, optimizer: Any) -> None:
         """Add the state of each parameter, and the parameters that have no name."""
-        name_of: dict[int, Any] = {}
-        for known, value in self.values.items():
-            name_of.setdefault(id(value), known)
+        # Of several names of a tensor the first.
+        name_of: dict[int, Any] = {id(v): n for n, v in reversed(self.values.items())}
         number = 0
         for at, group in enumerate(optimizer.param_groups):
             for place, tensor in enumerate(group["params"]):
