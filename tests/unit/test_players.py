@@ -44,7 +44,7 @@ def told(
     source: str, names: list[str], lines: tuple[int, int]
 ) -> tuple[list[int], int | None]:
     """Return the lines of the events that are told, and of the one that leads."""
-    about = About(Steps("a").run(source)._noted.steps, names, lines)
+    about = About(Steps("a").run(source).steps, names, lines)
     lines = [step.place()["first"] for step in about.steps]
     lead = None if about.leads is None else lines[about.leads]
     return [lines[at] for at in sorted(about.told)], lead
@@ -54,7 +54,7 @@ def drawn(
     source: str, names: list[str], lines: tuple[int, int], most: int
 ) -> dict[int, str]:
     """Return the drawing of each event by its line."""
-    steps = Steps("a").run(source)._noted.steps
+    steps = Steps("a").run(source).steps
     about = About(steps, names, lines)
     data = as_data(about.shown(steps, {}, most, 1e9), "a", [])
     events = [data["steps"][at] for at in sorted(about.told)]
@@ -132,7 +132,7 @@ b = c
     script.write_text(f'"""\nTitle\n=====\n"""\n{source}{marks}')
     fresh = Steps("b")
     monkeypatch.setitem(kept._watching, script.name, fresh)
-    fresh.follow(script.read_text(), str(script))
+    fresh.follow(script.read_text(), lambda f: f.f_code.co_filename == str(script))
     exec(compile(script.read_text(), str(script), "exec"), {})
     fresh.stop()
     named = {"d": torch.ones(2), "b": torch.ones(2), "x": torch.ones(2)}

@@ -33,8 +33,6 @@ TAKEN = [
     (f"{MODES}._disable_current_modes", MAPS, "skip the look while a mode is active"),
     ("torch._C._functorch.is_functorch_wrapped_tensor", MAPS, "a map then says of a "
      "tensor inside vmap only that it has no storage"),
-    ("torch.Tensor._backward_hooks", MAPS, "holders() then does not say which hooks of "
-     "a tensor hold another one"),
     ("torch._C._is_cow_tensor", MAPS, "a look then makes the copy that `_lazy_clone` "
      "puts off"),
     ("torch._C._data_address", MAPS, "as for _is_cow_tensor"),

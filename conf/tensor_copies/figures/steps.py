@@ -59,7 +59,10 @@ def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
             from tensor_maps.steps.watch import Steps
 
             _watching[lesson] = Steps(script.stem)
-            _watching[lesson].follow(script.read_text(encoding="utf-8"), str(script))
+            _watching[lesson].follow(
+                script.read_text(encoding="utf-8"),
+                lambda frame: Path(frame.f_code.co_filename).resolve() == script,
+            )
     elif seen := _watching.pop(lesson, None):
         seen.stop()
         passed = path.parents[2] / f"{lesson}.md5"  # the gallery's note
@@ -78,7 +81,7 @@ def coloured(observed: dict[str, Any], script: str | Path) -> dict[str, Any]:
         from tensor_maps.steps.pictures import Colours, names_on, number_storages
 
         colours = _painted.setdefault(name, Colours())
-        at = number_storages(_watching[name]._noted.steps)
+        at = number_storages(_watching[name].steps)
         for storage in observed["storages"]:
             known = [at[one] for one in names_on(observed, storage) if one in at]
             storage |= {"number": known[0]} if known else {}
@@ -102,7 +105,7 @@ def as_json(seen: Any, script: Path) -> str:
     from tensor_copies.figures.about import About
 
     code, number_of = shown_lines(script)
-    steps = seen._noted.steps
+    steps = seen.steps
     about = About(steps, *opening_of(script))
     colours = _painted.pop(script.name, {})
     for most in NAMES:

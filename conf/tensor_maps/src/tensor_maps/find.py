@@ -25,8 +25,8 @@ MOST_NAMES = 40
 # each statement, what a call is given once.
 MOST_ITEMS, MOST_GIVEN_ITEMS = 100, 10_000
 MOST_DEPTH, MOST_VISITED = 6, 20  # how deep; how many containers, times the above
-# Of IPython: results such as _, __, _1 and _i2.
-NOT_LOOKED_AT = re.compile(r"__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
+# Of IPython: results such as _, __, _1 and _i2; of pytest: @py.
+NOT_LOOKED_AT = re.compile(r"@|__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
 PLAIN = (int, float, complex, bool, str, bytes, type(None))
 NOT_ENTERED = (type, types.ModuleType, types.FunctionType, types.MethodType)
 NOT_ENTERED_OF = frozenset({

@@ -51,11 +51,6 @@ class Memory(NamedTuple):
     strides: Sequence[int]
     item_size: int
 
-    @property
-    def reach(self) -> tuple[int, int]:
-        """The address of the first byte of the window, and that after the last."""
-        return address_range(self.first, self.shape, self.strides, self.item_size)
-
 
 def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     """Return one entry per storage, and note in ``tensors`` which one each is on."""

@@ -46,7 +46,7 @@ def data_of(steps: list[Step], title: str, code: list[str], not_shown: int = 0) 
     for step, names in zip(steps, drawn, strict=True):
         said, notes = step_words(step)
         if names and (more := step.after.names - len(names)):
-            notes.append(f"and {count_of(more, 'more tensor')}")
+            notes.append(f"{count_of(more, 'more tensor')} not drawn")
         shown.append(Shown(step, said, notes, picture_of(step, names, colours)))
     if shown and not_shown:
         shown[-1].notes.append(f"{not_shown} more steps are not shown")
@@ -68,7 +68,10 @@ def as_data(shown: list[Shown], title: str, code: list[str]) -> dict:
         told = {"said": said, "printed": step.printed, "changed": step.changed}
         told |= {"event": event, "names": names, "drawing": drawing}
         told |= {"raised": step.raised} if step.raised else {}
-        told |= {"note": "; ".join(notes)} if notes else {}
+        if note := "; ".join(notes):
+            told["note"] = (
+                f"{note[0].upper()}{note[1:]}."  # it stands after the caption
+            )
         steps.append(step.place() | told)
     return {
         "format": FORMAT,
