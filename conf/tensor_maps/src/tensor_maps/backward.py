@@ -79,7 +79,7 @@ def saved(*values: object, **named: object) -> Saved:
     frame = sys._getframe(1)
     given, _ = name_values(argument_texts(frame, len(values)), values, named)
     starts = [
-        (tried(lambda one=one: one.grad_fn), None)
+        tried(lambda one=one: one.grad_fn)
         for one in given.values()
         if isinstance(one, torch.Tensor)
     ]
@@ -96,11 +96,11 @@ def saved(*values: object, **named: object) -> Saved:
         return _saved(starts, [*known.values()])
 
 
-def _saved(starts: list[tuple], known: list[tuple[str, Any]]) -> Saved:
+def _saved(starts: list, known: list[tuple[str, Any]]) -> Saved:
     kept: list[tuple[str, Any]] = []
     not_counted: Counter[str] = Counter()
     walk = functions_behind(starts)
-    for node, _ in list(itertools.islice(walk, MOST_FOLLOWED)):
+    for node in list(itertools.islice(walk, MOST_FOLLOWED)):
         for what, value in _saved_by(node):
             if isinstance(value, torch.Tensor):
                 form = f"{as_tuple(shape_of(value))} {value.dtype}"

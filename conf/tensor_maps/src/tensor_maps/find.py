@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import itertools
 import linecache
 import re
@@ -25,10 +24,8 @@ MOST_NAMES = 40
 # them from its beginning and the others from its end. A namespace is looked at after
 # each statement, what a call is given once.
 MOST_ITEMS, MOST_GIVEN_ITEMS = 100, 10_000
-# How deep; how many containers, times the above; of how many items the type is asked.
-MOST_DEPTH, MOST_VISITED, MOST_TYPES = 6, 20, 20_000
-# Names of IPython: its history, and results such as _, __, _1 and _i2; of pytest: @py.
-HISTORY = ("In", "Out")
+MOST_DEPTH, MOST_VISITED = 6, 20  # how deep; how many containers, times the above
+# Of IPython: results such as _, __, _1 and _i2; of pytest: @py.
 NOT_LOOKED_AT = re.compile(r"@|__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
 PLAIN = (int, float, complex, bool, str, bytes, type(None))
 NOT_ENTERED = (type, types.ModuleType, types.FunctionType, types.MethodType)
@@ -89,7 +86,7 @@ def _roots_of(namespace: Any) -> list[tuple[str, Any]]:
         for name, value in list(namespace.items())
         if type(value) not in PLAIN
         and not NOT_LOOKED_AT.match(str(name))
-        and not (name in HISTORY and not is_drawn(value))
+        and (name not in ("In", "Out") or is_drawn(value))  # the history of IPython
     ]
 
 
@@ -179,9 +176,8 @@ class _Walk:
 
     def enter_optimizer(self, name: str, optimizer: Any) -> None:
         """Add the state of each parameter, and the parameters that have no name."""
-        name_of: dict[int, Any] = {}
-        for known, value in self.values.items():
-            name_of.setdefault(id(value), known)
+        # Of several names of a tensor the first.
+        name_of: dict[int, Any] = {id(v): n for n, v in reversed(self.values.items())}
         number = 0
         for at, group in enumerate(optimizer.param_groups):
             for place, tensor in enumerate(group["params"]):
@@ -203,8 +199,8 @@ class _Walk:
         """Yield what a container or an object holds, with the path that leads there."""
         are_attributes, labels, items = _inside(value, kind)
         if len(items) > self.most:
-            if {*map(type, itertools.islice(items, MOST_TYPES))} <= {*PLAIN}:
-                return
+            if {*map(type, items[:20_000])} <= {*PLAIN}:
+                return  # a long list of numbers
             self.more += len(items) - self.most
             half = self.most // 2
             labels, items = ([*one[:half], *one[-half:]] for one in (labels, items))
@@ -235,7 +231,8 @@ def _inside(value: Any, kind: type) -> tuple[bool, Sequence, Sequence]:
 
     The methods of a subclass may be the program's own code, and are not called.
     """
-    if issubclass(kind, tuple) and (fields := _fields_of(kind)):
+    fields = getattr(kind, "__match_args__", ()) if issubclass(kind, tuple) else ()
+    if fields:  # of a named tuple, as torch.max() returns
         return True, fields, [*tuple.__iter__(value)][: len(fields)]
     for base in (list, tuple, deque):
         if issubclass(kind, base):
@@ -247,17 +244,9 @@ def _inside(value: Any, kind: type) -> tuple[bool, Sequence, Sequence]:
         return True, (), ()
     own = tried(lambda: object.__getattribute__(value, "__dict__"))
     if type(own) is not dict or not own:  # perhaps a data class with slots
-        fields = [field.name for field in tried(lambda: dataclasses.fields(kind), ())]
-        own = {name: tried(lambda n=name: getattr(value, n)) for name in fields}
+        fields = getattr(kind, "__dataclass_fields__", ())
+        own = {name: tried(partial(getattr, value, name)) for name in fields}
     return True, [*own], [*own.values()]
-
-
-@lru_cache(maxsize=512)
-def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of a named tuple's items, or none if it is a plain tuple."""
-    named = getattr(kind, "_fields", ())
-    is_result = kind.__module__ == "torch.return_types"
-    return tuple(kind.__match_args__ if is_result else named)
 
 
 @lru_cache(maxsize=512)

@@ -66,7 +66,8 @@ def see_graph(objects: list) -> dict:
             key = id(value) if function is None else (id(function), value.output_nr)
             starts.append((function, add(key, "tensor", tensor=at)))
     # All, and leaves too, are kept until the end: none gets the id of another.
-    held = [one for one, _ in islice(functions_behind(starts), MOST_WALKED)]
+    walk = functions_behind(function for function, _ in starts)
+    held = [*islice(walk, MOST_WALKED)]
     operations = [one for one in held if node_name(one) != "AccumulateGrad"]
     shown = operations[:MOST_OPERATIONS]
     for function in shown:

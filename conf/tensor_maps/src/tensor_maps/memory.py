@@ -106,7 +106,7 @@ def _wrapped(tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the tensors inside a tensor that has no memory of its own."""
     found = [tensor]
     for one in found:  # which grows on the way
-        parts = list(tried(lambda t=one: vars(t), {}).values())
+        parts = [*tried(partial(vars, one), {}).values()]
         if type(one) is torch.Tensor and (one.is_nested or one.layout != torch.strided):
             parts += [tried(lambda t=one, n=name: getattr(t, n)()) for name in _PARTS]
         found += [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import date, datetime, timedelta
 from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
@@ -159,8 +159,7 @@ def _gradient(tensor: torch.Tensor, autograd: dict) -> str | None:
 
 
 # The text of any other object would run code of its own.
-_PRINTED = (bool, int, str, bytes, type(None), datetime.date, datetime.datetime)
-_PRINTED += (datetime.timedelta,)
+_PRINTED = (bool, int, str, bytes, type(None), date, datetime, timedelta)
 
 
 def number_text(values: Any) -> str:

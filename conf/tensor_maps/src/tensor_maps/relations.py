@@ -14,7 +14,7 @@ import torch
 from tensor_maps.find import argument_texts, name_values, parts_of
 from tensor_maps.memory import EMPTY, NO_DATA, Memory, lanes, overlap, placed
 from tensor_maps.reading import is_array, tried, unseen
-from tensor_maps.ways import functions_behind, node_name
+from tensor_maps.ways import functions_behind, key_of, node_name
 from tensor_maps.words import as_tuple, count_of
 
 # A node that Python has seen is freed inside of the freeing of the one before it:
@@ -196,9 +196,9 @@ def why_not_reached(
     with unseen():
         # All are kept, so that no function gets the id of another.
         starts = [tried(lambda t=t: t.grad_fn) for t in (loss, *tensors.values())]
-        walk = functions_behind([(starts[0], None)])
-        held = [function for function, _ in itertools.islice(walk, MOST_FOLLOWED)]
-        key, *keys = map(_key, (loss, *tensors.values()), starts)
+        walk = functions_behind(starts[:1])
+        held = [*itertools.islice(walk, MOST_FOLLOWED)]
+        key, *keys = map(key_of, (loss, *tensors.values()), starts)
         met = {key}
         for function, output in itertools.chain(*(one.next_functions for one in held)):
             key = (id(function), output)
@@ -218,8 +218,3 @@ def why_not_reached(
                 f"more: {name} was not found among them"
             )
     return whys
-
-
-def _key(tensor: torch.Tensor, function: object) -> tuple[int, int]:
-    """Return what a tensor is in the graph: an output of a node, or a leaf."""
-    return (id(tensor), 0) if function is None else (id(function), tensor.output_nr)

@@ -23,28 +23,24 @@ VIEWS = {
 }  # fmt: skip
 
 
-def functions_behind(
-    starts: Iterable[tuple[Any, Any]],
-) -> Iterator[tuple[Any, Any]]:
-    """Yield the functions of a graph, breadth-first, each once.
+def functions_behind(starts: Iterable[Any]) -> Iterator[Any]:
+    """Yield the functions of a graph, breadth-first, each once; a start may be None.
 
-    ``starts`` are functions, or None, each with anything: what comes with one is
-    yielded with all that is first met behind it. All are kept until the walk ends, so
-    that none has the id of another.
+    All are kept until the walk ends, so that none has the id of another.
     """
     met = {id(None)}
-    waiting: list[tuple[Any, Any]] = []
+    waiting: list[Any] = []
 
-    def meet(functions: Iterable[tuple[Any, Any]]) -> None:
-        for function, origin in functions:
+    def meet(functions: Iterable[Any]) -> None:
+        for function in functions:
             if id(function) not in met:
                 met.add(id(function))
-                waiting.append((function, origin))
+                waiting.append(function)
 
     meet(starts)
-    for function, origin in waiting:  # which grows on the way
-        meet((following, origin) for following, _ in _inputs(function))
-        yield function, origin
+    for function in waiting:  # which grows on the way
+        meet(following for following, _ in _inputs(function))
+        yield function
 
 
 def _inputs(function: Any) -> tuple[tuple[Any, int], ...]:
@@ -54,6 +50,11 @@ def _inputs(function: Any) -> tuple[tuple[Any, int], ...]:
 def node_name(function: Any) -> str:
     """Return the name of a node without its C++ namespace."""
     return str(function.name()).rpartition("::")[2]
+
+
+def key_of(tensor: torch.Tensor, function: Any) -> tuple[int, int]:
+    """Return what a tensor is in the graph: an output of its ``grad_fn``, or a leaf."""
+    return (id(tensor), 0) if function is None else (id(function), tensor.output_nr)
 
 
 class _Behind(NamedTuple):
@@ -82,16 +83,10 @@ def see_ways(objects: list, tensors: list[dict]) -> None:
         for at, value in enumerate(objects)
         if isinstance(value, torch.Tensor)
     }
-    # A tensor in the graph is a leaf, or an output of a function.
-    named = {
-        (id(objects[at]), 0)
-        if function is None
-        else (id(function), objects[at].output_nr): at
-        for at, function in starts.items()
-    }
-    walk = functions_behind((function, None) for function in starts.values())
+    named = {key_of(objects[at], function): at for at, function in starts.items()}
+    walk = islice(functions_behind(starts.values()), MOST_WALKED)
     # Kept to the end, as leaves are, so that none has the id of another.
-    held = {id(function): function for function, _ in islice(walk, MOST_WALKED)}
+    held = {id(function): function for function in walk}
     leaves: dict[int, tuple[int, torch.Tensor]] = {}
     behind: dict[int, _Behind] = {}
     not_walked = _Behind({}, {}, 1)
