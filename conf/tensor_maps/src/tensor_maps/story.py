@@ -282,7 +282,7 @@ def _ways(observed: dict, tags: dict[int, Tag], key: str) -> Pairs:
     for start in tags:
         found, waiting = set(), [(start, key == "flows")]
         for at, copied in waiting:  # which grows on the way
-            for one in observed["tensors"][at].get(key, ()):
+            for one in observed["tensors"][at][key]:
                 end, is_copy = (one, True) if key == "flows" else one
                 way = end, is_copy or copied
                 if end in tags:
