@@ -98,7 +98,7 @@ class Course:
         self._turns, self._loops, self._began = [], [], -1
         if self._deafen is not None:
             self._deafen()
-            self._deafen = None
+        self._deafen = None
 
     def _fail(self) -> None:
         self.noted.failed = self.noted.failed or format_exc()

@@ -10,16 +10,20 @@ import dis
 import sys
 import threading
 from collections.abc import Callable
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import FrameType
 from typing import Any
 
 from tensor_maps.steps.course import Course, Noted
 
-CAN_WAIT = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 YIELD = dis.opmap["YIELD_VALUE"]
 # Returns the course of a frame that begins, or None of one that is not watched.
 Starts = Callable[[FrameType], Course | None]
+
+
+def is_at_yield(frame: FrameType) -> bool:
+    """Whether a frame goes on, or can, after a ``yield`` or an ``await``."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return YIELD in (code[at], code[at - 2])  # Python 3.13 is one further
 
 
 class Watched:
@@ -45,7 +49,8 @@ class Watched:
         elif event == "exception":
             self._raising = not issubclass(arg[0], StopIteration)
             self.course.raises(arg[1])
-        is_over = event == "return" and self.whole and not self._waits(frame)
+        is_over = event == "return" and self.whole
+        is_over = is_over and (self._raising or not is_at_yield(frame))
         if is_over:
             self.course.end(frame.f_locals)
         if self.before is not None:
@@ -60,13 +65,6 @@ class Watched:
             self.leave(frame)
             return self.before
         return self.trace
-
-    def _waits(self, frame: FrameType) -> bool:
-        """Whether the frame goes on after a ``yield`` or an ``await``."""
-        if self._raising or not frame.f_code.co_flags & CAN_WAIT:
-            return False
-        code, at = frame.f_code.co_code, frame.f_lasti
-        return YIELD in (code[at], code[at - 2])  # Python 3.13 is one further
 
     def leave(self, frame: FrameType | None) -> bool:
         """Watch the frame no longer; return whether lines of it were not told."""
@@ -97,9 +95,14 @@ class Tracer:
         if self.before is not None:
             local = self.before(frame, event, arg)
             self.turn_on()
-        if there := self.frames.get(id(frame)):  # it goes on after a `yield`
-            there[-1].before = local or there[-1].before
-            return there[-1].trace
+        if there := self.frames.get(id(frame)):
+            if is_at_yield(frame):
+                there[-1].before = local or there[-1].before
+                return there[-1].trace
+            # It has the place of a generator of whose end Python 3.13 does not tell.
+            for watched in tuple(there):
+                watched.course.end(None)
+                watched.leave(None)
         for starts in self.expected:
             if (course := starts(frame)) is not None:
                 return Watched(self, frame, course, local, whole=True).trace

@@ -182,8 +182,8 @@ class Steps:
     ) -> None:
         """End what :meth:`follow` has begun.
 
-        ``names`` are those of code that was not told to end, with the ``error`` that it
-        ended with; ``is_lost`` says that lines of it were not told.
+        The others are of code that has ended and that was not told so: its names, what
+        it raised, and whether lines of it were not told.
         """
         if self._tracer is None:
             return
