@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import accumulate
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 # Sizes in pixels. A drawing is not scaled down, so that its letters stay as high as
@@ -16,7 +17,6 @@ from xml.sax.saxutils import escape, quoteattr
 EDGE = 2.0
 TEXT, SMALL = 13.0, 12.0
 LINE = 15.0
-PILL, PILL_TEXT, LEAST_PILL = 26.0, 14.0, 40.0
 INK = "currentColor"
 FAINT = "var(--color-foreground-muted, #6b6f76)"
 PAPER = "var(--color-background-primary, #fff)"
@@ -99,9 +99,11 @@ def text_mark(
     fill: str = "",
     anchor: str = "middle",
     room: float | None = None,
+    look: str = "",
 ) -> str:
     """Return a text on the line ``y``, in no font wider than its room."""
     text = printable(text)
+    first = look
     look = f' font-size="{size:g}"' if size != TEXT else ""
     look += ' font-weight="700"' if bold else ""
     look += f' text-anchor="{anchor}"' if anchor != "start" else ""
@@ -112,7 +114,12 @@ def text_mark(
         if wide * SAFE > room:
             length = rounded(min(wide, room))
             look += f' textLength="{length}" lengthAdjust="spacingAndGlyphs"'
-    return f'<text x="{rounded(x)}" y="{rounded(y)}"{look}>{escape(text)}</text>'
+    return f'<text {first}x="{rounded(x)}" y="{rounded(y)}"{look}>{escape(text)}</text>'
+
+
+def small_mark(text: str, x: float, y: float, **look: Any) -> str:
+    """Return a small faint text; the parameters are those of :func:`text_mark`."""
+    return text_mark(text, x, y, **{"size": SMALL, "fill": FAINT} | look)
 
 
 def group(name: str, marks: str, **attributes: str) -> str:

@@ -323,7 +323,7 @@ def _look(
     few = [name for name in dict.fromkeys(shown) if name not in is_left_out]
     few = {*few[:MOST_OBSERVED]}
     drawn = {name: found.values[name] for name in facts if name in few}
-    return Look(facts, observe(drawn, compared=0), *notes)
+    return Look(facts, observe(drawn), *notes)
 
 
 def _read(

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import takewhile
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import PATHS, names_in, nodes_of, root_of
 
+if TYPE_CHECKING:
+    from tensor_maps.steps.look import Fact
+
 MOST_NAME = 24  # letters of a name that is told before others
 # Calls and attributes whose result has the values of what they are taken of: as they
 # were, in another form, or in another dtype.
-AS_IT_WAS = frozenset({
-    *("clone", "contiguous", "copy", "data", "deepcopy", "detach", "Parameter"),
-})  # fmt: skip
-RESHAPING = frozenset({
+AS_IT_WAS = {"clone", "contiguous", "copy", "data", "deepcopy", "detach", "Parameter"}
+RESHAPING = {
     *("flatten", "movedim", "mT", "permute", "ravel", "reshape", "squeeze", "t", "T"),
     *("transpose", "unsqueeze", "view"),
-})  # fmt: skip
-CONVERTING = frozenset({
+}
+CONVERTING = {
     *("array", "as_tensor", "asarray", "astype", "bfloat16", "bool", "copy_", "cpu"),
     *("cuda", "double", "float", "half", "int", "load_state_dict", "long", "numpy"),
     *("short", "tensor", "to", "tolist", "type", "type_as"),
-})  # fmt: skip
+}
 COPYING = AS_IT_WAS - {"data", "detach", "Parameter"} | CONVERTING
-CUTTING = frozenset({"detach", "detach_", "data", "numpy", "inference_mode"})
+CUTTING = {"detach", "detach_", "data", "numpy", "inference_mode"}
 
 # What a name is that was not there, or that something else had.
 NEW = frozenset({"new", "other"})
-CHANGED_HANDS = NEW | {"gone"}
 
 
 class New(NamedTuple):
@@ -61,14 +63,28 @@ def entries_of(step: Step) -> dict[str, dict]:
 
 def news_of(step: Step) -> list[New]:
     """Return what there is to say of each name that is new, in order."""
-    entry = entries_of(step)
+    entry, found = entries_of(step), []
     fresh = [n for n, kinds in step.differ.items() if n in entry and kinds & NEW]
-    known = [name for name in entry if name not in set(fresh)] if fresh else []
-    found = []
+    known = [name for name in entry if name not in fresh] if fresh else []
     for name in fresh:
         found.append(_new(step, name, entry, known))
         known.append(name)
     return found
+
+
+def read_in(step: Step) -> set[str]:
+    """Return the names that a statement reads."""
+    return _loaded(nodes_of(step.unit))
+
+
+def dtype_of(fact: Fact) -> str:
+    """Return the dtype of a tensor or an array in one word."""
+    return str(fact.form[2]).removeprefix("torch.")
+
+
+def is_read(fact: Fact) -> bool:
+    """Whether all values of a tensor were read."""
+    return bool(fact.values) and fact.values[0] != "~"
 
 
 def _new(step: Step, name: str, entry: dict[str, dict], known: list[str]) -> New:
@@ -83,89 +99,113 @@ def _new(step: Step, name: str, entry: dict[str, dict], known: list[str]) -> New
     share.sort(key=lambda o: (len(o) > MOST_NAME, root_of(o) not in asked,
                               root_of(o) != o))  # fmt: skip
     share = list({id(entry[other]): other for other in share[::-1]}.values())[::-1]
-    sources = [entry[other]["requires_grad"] for other in share]
-    if not share and _words_in(step) & CUTTING:
-        read = read_in(step)
+    if share:
+        required = any(entry[other]["requires_grad"] for other in share)
+    else:
+        read = read_in(step) if _words_in(nodes_of(step.unit)) & CUTTING else ()
         sources = [f.requires_grad for o, f in before.items() if root_of(o) in read]
-    required = any(sources) if share else bool(sources) and all(sources)
+        required = bool(sources) and all(sources)
     is_cut = required and not seen["requires_grad"] and not any(leaves)
-    how, others = ("shares", share) if share else _copied(step, name, entry, known)
+    how, others = ("shares", share) if share else _copied(step, name, entry)
     return New(name, how, others, *leaves, is_cut)
 
 
-def _copied(
-    step: Step, name: str, entry: dict[str, dict], known: list[str]
-) -> tuple[str, list[str]]:
+def _copied(step: Step, name: str, entry: dict[str, dict]) -> tuple[str, list[str]]:
     """Return how a name was made from another one, and from which, if that is known.
 
     Equal values prove no copy: many tensors begin as zeros or ones. So the source is
-    what the statement copies directly, or has the same path or key, or it alone has
-    these values.
+    what the statement copies directly, or has the same path or key, or it alone of what
+    is read has these values. What is bound again, or cannot be read, may be it as well.
     """
-    facts, seen, kinds = step.after.facts, entry[name], step.differ[name]
-    here, asked, node = facts[name], names_in(step.unit), step.unit.node
-    named = [o for o in known if root_of(o) in asked and root_of(o) != name]
-    if not (step.collapsed or step.unit.also):  # what is new too was not read yet
-        named = [o for o in named if not step.differ.get(o, frozenset()) & NEW]
-    alike = [other for other in named if entry[other]["shape"] == seen["shape"]]
-    is_read = here.values and here.values[0] != "~"
-    equal = [o for o in alike if is_read and facts[o].values == here.values]
-    equal = [other for other in equal if entry[other]["dtype"] == seen["dtype"]]
-    values = _assigned(node) if isinstance(node, ast.Assign) else {}
-    if name in values:
-        source, words = _taken_of(values[name], named)
-        if source and _count(entry[source]) == _count(seen):
-            # In another order, and of what is expanded, values are not compared.
-            is_other = words & RESHAPING or 0 in (facts[source].form[1] or ())
-            is_same = words & AS_IT_WAS and words <= AS_IT_WAS | RESHAPING
-            if source in equal or (is_same and (is_other or not is_read)):
-                return "copy", [source]
-            if entry[source]["dtype"] != seen["dtype"]:
-                return "cast", [source]
-        named = [source] if source else named
-        equal = [other for other in equal if other in named]
-        alike = [other for other in alike if other in named]
-    if not _words_in(step) & COPYING:
+    before, after = step.before.facts, step.after.facts
+    here, made = after[name], dict(_assigned(step)).get(name)
+    nodes = [*(nodes_of(step.unit) if made is None else ast.walk(made))]
+    read, is_other = _loaded(nodes), made is None and "other" in step.differ[name]
+    there = {
+        other: before[other]
+        for other in dict.fromkeys([*entry, *step.differ])
+        if other in before and root_of(other) in read
+        # What is beside it in a module is not what it was made of.
+        and not (is_other and root_of(other) == root_of(name))
+    }  # fmt: skip
+
+    def found(how: str, other: str) -> tuple[str, list[str]]:
+        is_left = other in entry and after[other].object == before[other].object
+        return (how, [other]) if is_left else ("alone", [])
+
+    source, words = _taken_of(made, there) if made is not None else ("", set())
+    if source:
+        fact = there[source]
+        if prod(fact.form[0] or ()) != prod(here.form[0] or ()):
+            return "alone", []
+        if dtype_of(fact) != dtype_of(here):
+            return found("cast", source)
+        # In another order, and of what is expanded, values are not compared.
+        is_hidden = words & RESHAPING or 0 in (fact.form[1] or ())
+        is_hidden = is_hidden or not (is_read(fact) and is_read(here))
+        is_same = is_hidden and not words & CONVERTING
+        is_copy = is_same or (is_read(here) and fact.values == here.values)
+        return found("copy", source) if is_copy else ("alone", [])
+    if not is_read(here) or not _words_in(nodes) & COPYING:
         return "alone", []
-    if "other" in kinds:  # what is beside it in a module is not what it was made of
-        equal = [other for other in equal if root_of(other) != root_of(name)]
-    taken = {_taken_of(node, equal) for node in nodes_of(step.unit)}
+    alike = [other for other, fact in there.items() if fact.form[0] == here.form[0]]
+    casts = [other for other in alike if dtype_of(there[other]) != dtype_of(here)]
+    equal = [
+        other
+        for other in alike
+        if other not in casts
+        if there[other].values == here.values or not is_read(there[other])
+    ]
+    if not equal and not is_other and (one := _with_key_of(name, casts)):
+        return found("cast", one)
+    taken = {_taken_of(node, equal) for node in nodes}
     taken = {source for source, words in taken if words & COPYING}
     one = _with_key_of(name, equal) or (taken.pop() if len(taken) == 1 else "")
-    is_one = len({facts[other].memory for other in equal}) == 1
-    if one or (is_one and not here.is_uniform()):
-        return "copy", [one or equal[0]]
-    one = "" if equal or "other" in kinds else _with_key_of(name, alike)
-    is_cast = one and entry[one]["dtype"] != seen["dtype"]
-    return ("cast", [one]) if is_cast else ("alone", [])
+    is_one = len({there[other].memory for other in equal}) == 1
+    if not one and is_one and not here.is_uniform():
+        one = next((o for o in equal if found("copy", o)[1]), "")
+    return found("copy", one) if one and is_read(there[one]) else ("alone", [])
 
 
-def _assigned(node: ast.Assign) -> dict[str, ast.expr]:
-    """Return what is assigned to each target, one by one of those in a tuple."""
-    found = {ast.unparse(target): node.value for target in node.targets}
-    for target in node.targets:
+def _assigned(step: Step) -> Iterator[tuple[str, ast.expr]]:
+    """Yield what is assigned to, or an item of a literal, with its value."""
+    node = step.unit.node
+    waiting: list[tuple[str, ast.AST]] = []
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        both = [(target, node.value)]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             both = zip(target.elts, node.value.elts, strict=False)
-            found |= {ast.unparse(one): value for one, value in both}
-    return found
-
-
-def _count(seen: dict) -> int:
-    return prod(seen["shape"] or ())
+        waiting += [(ast.unparse(one), value) for one, value in both]
+    for target, value in waiting:  # and what is appended meanwhile
+        yield target, value
+        match value:
+            case ast.Call(func=ast.Name(id="dict"), keywords=given):
+                items = [(repr(one.arg), one.value) for one in given]
+            case ast.Dict(keys=keys, values=values):
+                items = [(ast.unparse(k), v) for k, v in zip(keys, values, strict=True)]
+            case ast.List(elts=values) | ast.Tuple(elts=values):
+                items = enumerate(values)
+            case _:
+                items = ()
+        waiting += [(f"{target}[{key}]", item) for key, item in items]
 
 
 def _with_key_of(name: str, others: list[str]) -> str:
-    """Return the one with the same path in its object, or with the same key; or ""."""
+    """Return the one whose path ends as that of a name does, for longest; or ""."""
 
     def parts(path: str) -> list[str]:  # of `best['0.weight']` best, 0 and weight
-        return re.findall(r"[^.\[\]'\"]+", path)
+        return re.findall(r"[^.\[\]'\"]+", path)[::-1]
 
-    same = [o for o in others if parts(o)[1:] == parts(name)[1:] != []]
-    same = same or [o for o in others if parts(o)[-1:] == parts(name)[-1:]]
-    return same[0] if len(same) == 1 else ""
+    def common(other: str) -> int:
+        both = zip(parts(name), parts(other), strict=False)
+        return len([*takewhile(lambda pair: pair[0] == pair[1], both)])
+
+    most = max(map(common, others), default=0)
+    found = [other for other in others if common(other) == most]
+    return found[0] if most and len(found) == 1 else ""
 
 
-def _taken_of(node: ast.AST, known: list[str]) -> tuple[str, frozenset[str]]:
+def _taken_of(node: ast.AST, known: Collection[str]) -> tuple[str, frozenset[str]]:
     """Return the name that calls and attributes are taken of, and their words."""
     if isinstance(node, PATHS) and (text := ast.unparse(node)) in known:
         return text, frozenset()
@@ -185,18 +225,19 @@ def _taken_of(node: ast.AST, known: list[str]) -> tuple[str, frozenset[str]]:
     return "", frozenset()
 
 
-def read_in(step: Step) -> set[str]:
-    """Return the names that a statement reads."""
-    names = [node for node in nodes_of(step.unit) if isinstance(node, ast.Name)]
+def _loaded(nodes: Iterable[ast.AST]) -> set[str]:
+    names = [node for node in nodes if isinstance(node, ast.Name)]
     return {node.id for node in names if isinstance(node.ctx, ast.Load)}
 
 
-def _words_in(step: Step) -> set[str]:
-    """Return the attributes of a statement, and the functions that it calls."""
-    nodes = [*nodes_of(step.unit)]
-    called = [node.func for node in nodes if isinstance(node, ast.Call)]
-    found = {node.id for node in called if isinstance(node, ast.Name)}
-    return found | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+def _words_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the attributes in a statement, and the functions that it calls."""
+    found = set()
+    for node in nodes:
+        match node:
+            case ast.Attribute(attr=word) | ast.Call(func=ast.Name(id=word)):
+                found.add(word)
+    return found
 
 
 def _leaves(step: Step, seen: dict) -> tuple[tuple[str, ...], int, bool]:

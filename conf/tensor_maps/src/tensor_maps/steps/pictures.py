@@ -69,7 +69,9 @@ def as_data(shown: list[Shown], title: str, code: list[str]) -> dict:
         told |= {"event": event, "names": names, "drawing": drawing}
         told |= {"raised": step.raised} if step.raised else {}
         if note := "; ".join(notes):
-            told["note"] = f"{note[0].upper()}{note[1:]}."  # it stands after the caption
+            told["note"] = (
+                f"{note[0].upper()}{note[1:]}."  # it stands after the caption
+            )
         steps.append(step.place() | told)
     return {
         "format": FORMAT,

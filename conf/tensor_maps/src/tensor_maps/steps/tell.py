@@ -8,13 +8,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import accumulate
 from math import prod
 from typing import Any
 
-import torch
+import numpy as np
 
-from tensor_maps.steps.news import NEW, New, entries_of, news_of
+from tensor_maps.memory import NO_DATA
+from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, is_read, news_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import (
     DEFINITIONS,
@@ -23,13 +25,14 @@ from tensor_maps.steps.syntax import (
     paths_in,
     root_of,
 )
-from tensor_maps.words import count_of, listing, size_of
+from tensor_maps.words import as_tuple, count_of, listing, size_of
 
 # Sentences that a step has, and names that a sentence has; letters of all sentences,
 # and of values that differ from name to name.
 MOST_SAID, MOST_TEXT, MOST_LETTERS = 3, 150, 60
 CHANGED_HANDS = NEW | {"gone"}
 # What is said first of names that there were before; what is said once is enough.
+FORM = "shape", "strides", "dtype", "device"
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
 # Of these nodes is an index that is written out in numbers: it makes a view.
 MOST_ELEMENTS = 2**20
@@ -41,38 +44,31 @@ SENTENCES = {
     "was": "{names} [is|are] the tensor[|s] that [was|were] {others}.",
     "shares": "{names} share[s|] memory with {others}{and_flow}.{cut}",
     "shares one": "{names} shares {others}'s memory{and_flow}.{cut}",
-    "meta": "{names} [is|are] {new}{instead} on meta: [it has|they have] no data.",
-    "nowhere": "{names} [is|are] {new}{instead}: {nowhere}.",
     "copy": "{names} [is a copy|are copies] of {others}{device}, with [its|their] own "
     "memory{then_flow}.{cut}",
-    "cast": "{names} [is|are] {new} in {dtype}{device} ({others} {are} {other_dtype}), "
-    "with [its|their] own memory{then_flow}.{cut}",
+    "cast": "{names} [is|are] {new} in {dtype}{device} ({others} {are} {other_dtype})"
+    "{memory}{then_flow}.{cut}",
     "computed": "{names} [is|are] computed from {leaves}{instead}{device}. {flow}.",
-    "alone": "{names} [is|are] {new}{instead}{device}, with [its|their] own memory."
-    "{cut}",
+    "alone": "{names} [is|are] {new}{instead}{device}{memory}.{cut}",
     "not observed": "{names} [is|are] new.",
     # of gradients
     "arrived": "{names} now [has|have] a gradient.",
-    "many arrived": "{count} tensors now have a gradient, {first} among them.",
     "no gradient": "{names} [is|are] now None.",
     # of what is written
-    "holds": "{names} now hold[s|] {values}.{end}",
+    "holds": "{names} now hold[s|] {text}.{end}",
     "different": "{names} now hold[s|] different values.{end}",
-    "written beside": "{first} is written to; {others} share its memory.",
-    "many written": "{count} tensors are written to, {first} among them.",
+    "written": "{names} [is|are] written to.{end}",
     "overlap": "The statement reads and writes the same memory.",
     "resized": "{names} resize[s|] the memory: {others} {keep} {part}.",
     # of names that there were
-    "storage": "{names} now use[s|] different memory{with_form}.",
-    "form": "{names} now [has|have] {form}.",
+    "storage": "{names} now use[s|] different memory{text}.",
+    "form": "{names} now [has|have] {text}.",
     "requires": "{names} now require[s|] grad.",
     "requires not": "{names} no longer require[s|] grad.",
-    "requires changed": "requires_grad changed for {names}.",
     "retains_grad": "{names} will keep [its|their] gradient.",
     "graph": "{names} now come[s|] from another operation.",
     "version": "[{names}'s version counter|The version counter of {names}] is now "
-    "{version}.",
-    "versions": "The version counter of {names} has changed.",
+    "{text}.",
     "gone": "{names} no longer exist[s|].",
     # of statements that change nothing
     "imported": "{names} [is|are] imported.",
@@ -80,6 +76,7 @@ SENTENCES = {
     "asserts": "The assertion passes.",
     "prints": "It prints {lines}.",
     "nothing": "No named tensor changes.",
+    "unseen": "No change was seen.",
     "more": "{more} of long lists, dicts or objects were not looked at.",
     "unread": "{names} ({size}) [was|were] not read in full.",
     "raises": "It raises {error}.",
@@ -147,7 +144,7 @@ def event_of(step: Step) -> tuple[str | None, list[str]]:
     fresh = [name for name, kinds in differ.items() if kinds & NEW]
     found = [
         ("gradient", [n for n in gradient if "arrived" in differ[n]]),
-        ("written", [name for name, kinds in differ.items() if is_written(kinds)]),
+        ("written", [name for name in there if is_written(step, name)]),
         ("gradient", gradient),
         ("cut", [n for new in news if new.is_cut for n in (new.name, *new.others)]),
         ("shares", [n for new in news if new.how in ("same", "shares")
@@ -161,12 +158,28 @@ def event_of(step: Step) -> tuple[str | None, list[str]]:
     return None, []
 
 
-def is_written(kinds: frozenset[str]) -> bool:
-    """Whether a tensor that was there holds other values now."""
-    return "values" in kinds and not kinds & {"other", "storage", "form"}
-
-
 # What changed -------------------------------------------------------------------------
+
+
+def is_written(step: Step, name: str) -> bool:
+    """Whether a tensor that was there holds other values now, or may hold them.
+
+    Of what could not be read its version tells; but to change the form of another one
+    on the same memory counts too.
+    """
+    kinds, was, now = step.differ[name], step.before.facts[name], step.after.facts[name]
+    if kinds & {"other", "storage", "form"}:
+        return False
+    if "values" in kinds and was.values and now.values:
+        return True
+    is_known = is_read(was) and is_read(now)
+    has_data = entries_of(step).get(name, {}).get("memory") != NO_DATA
+    is_formed = any("form" in one for one in step.differ.values())
+    return "version" in kinds and not is_known and has_data and not is_formed
+
+
+def _are_short(values: list[str]) -> bool:
+    return sum(map(len, values)) <= MOST_LETTERS
 
 
 class _Words:
@@ -184,16 +197,19 @@ class _Words:
             yield resized
             return
         same = {n: k for n, k in self.differ.items() if not k & CHANGED_HANDS}
-        written = [name for name, kinds in same.items() if is_written(kinds)]
+        written = [name for name in same if is_written(self.step, name)]
         said = [*self._gradients(same), *self._written(written), *self._new()]
         yield from said
-        told = {*written}
+        left = {name: kinds for name, kinds in same.items() if name not in written}
         for kind in KINDS:
-            names = [n for n, kinds in same.items() if kind in kinds and n not in told]
-            told.update(names)
-            if names and not (said and kind == "version"):
-                said.append(self._kind(kind, names))
-                yield said[-1]
+            groups: dict[tuple, list[str]] = {}
+            for name in [name for name, kinds in left.items() if kind in kinds]:
+                groups.setdefault(self._kind(kind, name), []).append(name)
+                del left[name]
+            for (sentence, text), names in groups.items():
+                if not (said and kind == "version"):
+                    said.append(say(sentence, names, text=text))
+                    yield said[-1]
         if gone := [name for name, kinds in self.differ.items() if "gone" in kinds]:
             yield say("gone", gone)
 
@@ -203,7 +219,7 @@ class _Words:
         Of many names, or after these, those of a tensor that was there before are left
         out but for one.
         """
-        asked, kept, entry = names_in(self.step.unit), {}, self.entry
+        asked, kept = names_in(self.step.unit), {}
         near = {n for n in self.differ if n in about or root_of(n) in asked}
         differ = {n: k for n, k in self.differ.items() if about and n in near}
         differ = differ or self.differ
@@ -213,8 +229,9 @@ class _Words:
             return name not in about, root_of(name) not in asked, root_of(name) != name
 
         for name in sorted(differ, key=rank):
-            is_there = name in entry and not differ[name] & CHANGED_HANDS
-            kept.setdefault(id(entry[name]) if is_long and is_there else name, name)
+            is_there = name in self.entry and not differ[name] & CHANGED_HANDS
+            one = id(self.entry[name]) if is_long and is_there else name
+            kept.setdefault(one, name)
         self.differ = {name: differ[name] for name in kept.values()}
 
     def _resized(self) -> str:
@@ -222,9 +239,9 @@ class _Words:
         names = [
             name
             for name, kinds in self.differ.items()
-            if "storage" in kinds and not kinds & (NEW | {"form"})
-            and self.was[name].is_on(self.now[name]) and self.now[name].bytes
-        ]  # fmt: skip
+            if "storage" in kinds and not kinds & {*NEW, "form"}
+            if self.was[name].is_on(self.now[name]) and self.now[name].bytes
+        ]
         news = [new.name for new in news_of(self.step) if {*new.others} & {*names}]
         if not names or not news:
             return ""
@@ -235,18 +252,16 @@ class _Words:
 
     def _gradients(self, same: dict[str, frozenset[str]]) -> Iterator[str]:
         names = [name for name, kinds in same.items() if "gradient" in kinds]
-        text = {name: self.entry.get(name, {}).get("gradient") for name in names}
-        is_small = all(one and not one.startswith("of shape") for one in text.values())
-        is_small = is_small and sum(map(len, text.values())) <= MOST_LETTERS
-        if 0 < len(names) <= MOST_SAID and is_small:
-            yield listing([f"{name}.grad is now {text[name]}" for name in names]) + "."
+        empty = [name for name in names if self.now[name].gradient is None]
+        text = [str(self.entry.get(name, {}).get("gradient")) for name in names]
+        is_small = not re.search("None|of shape", " ".join(text))
+        if 0 < len(names) <= MOST_SAID and is_small and _are_short(text):
+            both = zip(names, text, strict=True)
+            yield listing([f"{name}.grad is now {one}" for name, one in both]) + "."
             return
-        empty = [n for n in names if n in self.entry and text[n] in (None, "None")]
-        arrived = [n for n in names if "arrived" in same[n] and n not in empty]
-        others = [f"{n}.grad" for n in names if n not in arrived and n not in empty]
-        if len(arrived) > MOST_SAID:
-            yield say("many arrived", count=len(arrived), first=arrived[0])
-        elif arrived:
+        arrived = [n for n in names if "arrived" in same[n]]
+        others = [f"{n}.grad" for n in names if n not in {*arrived, *empty}]
+        if arrived:
             yield say("arrived", arrived)
         if others:
             yield say("different", others, end="")
@@ -256,29 +271,23 @@ class _Words:
     def _written(self, names: list[str]) -> Iterator[str]:
         if not names:
             return
-        seen = [self.entry[name] for name in names if name in self.entry]
-        is_whole = len(seen) == len(names) > 1
-        storages = {one["storage"] for one in seen} - {None}
-        shared = is_whole and len(storages) == 1
-        end = " They share memory." if shared else ""
-        if is_whole and len({id(one) for one in seen}) == 1:
-            end = " They are the same tensor."
-        values = [one["values"] for one in seen]
-        known = len(values) == len(names) <= MOST_SAID and None not in values
-        if known and len(set(values)) == 1:
-            yield say("holds", names, values=values[0], end=end)
-        elif known and sum(map(len, values)) <= MOST_LETTERS:
+        seen, end = [self.entry.get(name) for name in names], ""
+        if names[1:] and None not in seen:
+            if len({*map(id, seen)}) == 1:
+                end = " They are the same tensor."
+            elif {one["storage"] for one in seen} == {seen[0]["storage"] or 0}:
+                end = " They share memory."
+        values = [one and one["values"] for one in seen]
+        is_short = len(names) <= MOST_SAID and None not in values
+        if is_short and len({*values}) == 1:
+            yield say("holds", names, text=values[0], end=end)
+        elif is_short and _are_short(values):
             both = zip(names, values, strict=True)
             each = [f"{name} now holds {value}" for name, value in both]
             yield f"{listing(each)}.{end}"
-        elif len(names) <= MOST_SAID:
-            yield say("different", names, end=end)
-        elif shared:
-            others = names[1:]
-            text = f"{len(others)} others" if others[MOST_SAID:] else listing(others)
-            yield say("written beside", first=names[0], others=text)
         else:
-            yield say("many written", count=len(names), first=names[0])
+            is_known = all(is_read(self.now[name]) for name in names)
+            yield say("different" if is_known else "written", names, end=end)
         if any(map(self._reads_what_it_writes, nodes_of(self.step.unit))):
             yield say("overlap")
 
@@ -291,43 +300,42 @@ class _Words:
             case ast.AugAssign(target=target, value=value):
                 read = [value]
             case ast.Call(func=ast.Attribute(value=target, attr=word), args=read):
-                if not re.search(r"[^_]_$", word):
-                    return False
+                read = read if re.search(r"[^_]_$", word) else []
             case _:
                 return False
-        written = self._places(target)
-        for one in map(self._places, read) if written is not None else ():
-            if one is None or one[0] != written[0] or torch.equal(one[1], written[1]):
-                continue  # or each element is read before it is written
-            if torch.isin(one[1], written[1]).any():
-                return True
-        return False
+        number, written = self._places(target) if read else (None, None)
+        places = [self._places(one) for one in read if number is not None]
+        return any(
+            # Where all are the same, each is read before it is written.
+            other == number and not np.array_equal(one, written)
+            and np.isin(one, written).any()
+            for other, one in places
+        )  # fmt: skip
 
-    def _places(self, node: ast.expr) -> tuple[int, torch.Tensor] | None:
+    def _places(self, node: ast.expr) -> tuple[int | None, Any]:
         """Return the number of the storage that an expression views, and the bytes."""
-        seen = self.entry.get(ast.unparse(node))
-        if seen is not None:  # NumPy reads all before it writes
-            count = prod(seen["shape"] or ())
+        if seen := self.entry.get(ast.unparse(node)):
+            count, number = prod(seen["shape"] or ()), seen["storage"]
+            # NumPy reads all before it writes.
             if seen["kind"] == "array" or not 1 < count <= MOST_ELEMENTS:
-                return None
-            if (number := seen["storage"]) is None:
-                return None
+                return None, None
             observed = self.step.after.observed
-            (window,) = (one for one in observed["storages"][number]["windows"]
-                         if observed["tensors"][one["tensor"]] is seen)  # fmt: skip
-            places = torch.tensor(window["offset_bytes"])
-            for length, stride in zip(window["shape"], window["stride_bytes"],
-                                      strict=True):  # fmt: skip
-                places = places[..., None] + torch.arange(length) * stride
-            return number, places
-        is_view = isinstance(node, ast.Subscript) and all(
-            isinstance(part, WRITTEN_OUT) for part in ast.walk(node.slice)
-        )
-        if not is_view or (found := self._places(node.value)) is None:
-            return None
-        here = ast.Subscript(ast.Name("places", ast.Load()), node.slice, ast.Load())
-        code = compile(ast.fix_missing_locations(ast.Expression(here)), "", "eval")
-        return found[0], eval(code, {"places": found[1]})
+            for one in (
+                observed["storages"][number]["windows"] if number is not None else ()
+            ):
+                if observed["tensors"][one["tensor"]] is seen:
+                    both = zip(one["shape"], one["stride_bytes"], strict=True)
+                    places = [np.arange(length) * stride for length, stride in both]
+                    return number, reduce(np.add.outer, places, one["offset_bytes"])
+        elif isinstance(node, ast.Subscript):
+            number, places = self._places(node.value)
+            parts = ast.walk(node.slice)
+            if number is not None and all(
+                isinstance(one, WRITTEN_OUT) for one in parts
+            ):
+                here = ast.Subscript(ast.Name("places"), node.slice)
+                return number, eval(ast.unparse(here), {"places": places})
+        return None, None
 
     def _new(self) -> Iterator[str]:
         groups: dict[tuple, list[New]] = {}
@@ -338,8 +346,7 @@ class _Words:
                 others = [seen["dtype"], self.entry[others[0]]["dtype"]]
             elif many and many != new.name:
                 others = []
-            nowhere = seen["memory"]
-            key = (new.how, many, *others[:MOST_SAID], *new[3:], nowhere)
+            key = (new.how, many, *others[:MOST_SAID], *new[3:], seen["memory"])
             key = (*key, seen["device"], self._instead(new.name),
                    "other" in self.differ[new.name])  # fmt: skip
             groups.setdefault(key, []).append(new)
@@ -352,8 +359,7 @@ class _Words:
         """Say which dtype a name has now, if what had that name had another one."""
         if name not in self.was:
             return ""
-        dtypes = (facts[name].form[2] for facts in (self.now, self.was))
-        now, was = (str(dtype).removeprefix("torch.") for dtype in dtypes)
+        now, was = dtype_of(self.now[name]), dtype_of(self.was[name])
         return "" if now == was else f" in {now} instead of {was}"
 
     def _group(self, group: list[New]) -> str:
@@ -363,16 +369,17 @@ class _Words:
         if how != "was":
             others = [other for other in others if other not in names] or first.others
         seen, leaves = self.entry[names[0]], self._leaves(first)
-        is_meta = seen["device"] == "meta"
-        devices = {s["device"] for s in self.entry.values() if s["storage"] is not None}
-        is_said = is_meta or len(devices - {"meta"}) > 1
-        nowhere = seen["memory"]
+        nowhere, is_meta = seen["memory"], seen["device"] == "meta"
         if how == "shares" and len(names) == len(others) == 1:
             how = "shares one"
-        if how in ("alone", "copy", "cast") and (is_meta or nowhere):
-            how = how if is_meta and leaves else "meta" if is_meta else "nowhere"
-        if how == "alone" and leaves:
+        if how == "copy" and nowhere:
+            how = "alone"
+        if how == "alone" and leaves and (is_meta or not nowhere):
             how = "computed"
+        its, it_has = ("their", "they have") if names[1:] else ("its", "it has")
+        memory = f": {nowhere.replace('it has', it_has)}"
+        devices = {s["device"] for s in self.entry.values() if s["storage"] is not None}
+        is_said = is_meta or len(devices - {"meta"}) > 1
         what = "array" if seen["kind"] == "array" else "tensor"
         different = f"different {what}s" if names[1:] else f"a different {what}"
         flow = f"a gradient flows back to {leaves}"
@@ -386,7 +393,7 @@ class _Words:
             new=f"now {different}" if "other" in self.differ[names[0]] else "new",
             instead=self._instead(names[0]),
             device=f" on {seen['device']}" if is_said else "",
-            nowhere=nowhere,
+            memory=memory if nowhere else f", with {its} own memory",
             dtype=seen["dtype"],
             other_dtype=self.entry[others[0]]["dtype"] if how == "cast" else "",
             leaves=leaves,
@@ -398,47 +405,42 @@ class _Words:
 
     def _leaves(self, new: New) -> str:
         """Return the leaves behind a tensor as words."""
-        leaves, unnamed = list(new.leaves), new.unnamed
+        leaves, unnamed = [*new.leaves], new.unnamed
         if len(leaves) + bool(unnamed) > MOST_SAID:
             text = f"{', '.join(leaves[:2])} and {len(leaves) + unnamed - 2} more"
         else:
             # There may be names for them beyond those that were observed.
-            tensors, more = self.step.after.observed["tensors"], f"{unnamed} more"
-            drawn = sum(len(one["names"]) for one in tensors)
-            if drawn >= self.step.after.names or not leaves:
-                more = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
-                more += " without a name"
-            text = listing([*leaves, *([more.replace("1 more", "one more")]
-                                       if unnamed else [])])  # fmt: skip
+            is_more = leaves and len(self.entry) < self.step.after.names
+            one, many = (
+                ("one more", f"{unnamed} more")
+                if is_more
+                else ("a leaf without a name", f"{unnamed} leaves without a name")
+            )
+            text = listing(
+                [*leaves, *([one] * (unnamed == 1) or [many] * (unnamed > 1))]
+            )
         if new.at_least:
             return f"at least {text}" if text else "a graph too deep to follow"
         return text
 
-    def _kind(self, kind: str, names: list[str]) -> str:
-        """Say what of names, of which the same kind of thing changed, is now."""
-        seen = [self.entry[name] for name in names if name in self.entry]
-        found = {str(one.get(kind)) for one in seen}
-        only = found.pop() if len(found) == 1 else ""
+    def _kind(self, kind: str, name: str) -> tuple[str, str]:
+        """Return the sentence of what changed of a name, and what it is now."""
+        now = self.now[name]
         if kind == "requires_grad":
-            ending = {"True": "", "False": " not", "": " changed"}[only]
-            return say(f"requires{ending}", names)
+            return "requires" if now.requires_grad else "requires not", ""
         if kind == "version":
-            return say(kind if only else "versions", names, version=only)
-        form = self._form(names)
-        with_form = form and f", with {form}"
-        return say(kind, names, form=form or "a different form", with_form=with_form)
+            return kind, str(now.version)
+        form = self._form(name) if kind in ("form", "storage") else ""
+        return kind, f", with {form}" if form and kind == "storage" else form
 
-    def _form(self, names: list[str]) -> str:
-        """Say which shape, strides, dtype or device names have now and had not."""
+    def _form(self, name: str) -> str:
+        """Say which shape, strides, dtype or device a name has now and had not."""
         said = []
-        for at, what in enumerate(("shape", "strides", "dtype", "device")):
-            was = [self.was[name].form[at] for name in names]
-            now = [self.now[name].form[at] for name in names]
-            if was == now or (what == "strides" and said):
-                continue
-            text = str(tuple(now[0]) if what == "shape" and now[0] else now[0])
-            text = f"{what} {text.removeprefix('torch.')}"
-            said.append(text if len(set(now)) == 1 else f"a different {what}")
+        both = zip(self.was[name].form, self.now[name].form, strict=True)
+        for what, (was, now) in zip(FORM, both, strict=True):
+            if was != now and not (what == "strides" and said):
+                text = as_tuple(now) if what == "shape" else str(now)
+                said.append(f"{what} {text.removeprefix('torch.')}")
         return listing(said)
 
 
@@ -463,7 +465,7 @@ def _of_statement(step: Step) -> Iterator[str]:
         is_assert = isinstance(node, ast.Assert)
         yield say("asserts") if is_assert else say("defined", [node.name])
         return
-    yield say("nothing")
+    yield say("unseen" if look.unread else "nothing")
     if look.more:
         yield say("more", more=count_of(look.more, "more item"))
     if look.unread:
