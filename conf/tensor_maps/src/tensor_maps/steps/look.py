@@ -57,11 +57,6 @@ class Fact(NamedTuple):
         """Which object it is."""
         return (*self.id, id(self.storage))
 
-    @property
-    def is_meta(self) -> bool:
-        """Whether it has a shape, and no data."""
-        return getattr(self.form[3], "type", "") == "meta"
-
     def is_on(self, other: Fact) -> bool:
         """Whether its storage, or where an array begins, is that of another fact."""
         if self.storage is None and other.storage is None:
@@ -70,17 +65,29 @@ class Fact(NamedTuple):
 
     def is_uniform(self) -> bool:
         """Whether all values are 0 or all are 1, as in many tensors that are fresh."""
-        return tried(self._is_uniform, False)
 
-    def _is_uniform(self) -> bool:
-        shape, _, dtype, _ = self.form
-        if isinstance(dtype, torch.dtype):
-            data = torch.ones(1, dtype=dtype, device="cpu").view(torch.uint8)
-            one = bytes(data.tolist())
-        else:
-            one = dtype.type(1).tobytes()
-        of_all = [_digits(item * prod(shape)) for item in (bytes(len(one)), one)]
-        return self.values in of_all
+        def found() -> bool:
+            shape, _, dtype, _ = self.form
+            if isinstance(dtype, torch.dtype):
+                data = torch.ones(1, dtype=dtype, device="cpu").view(torch.uint8)
+                one = bytes(data.tolist())
+            else:
+                one = dtype.type(1).tobytes()
+            digits = [_digits(item * prod(shape)) for item in (bytes(len(one)), one)]
+            return self.values in digits
+
+        return tried(found, False)
+
+    def are_values_other(self, was: Fact) -> bool:
+        """Whether values differ; of what was not read alike, the version tells."""
+        one, two = was.values, self.values
+        if one and two and (one[0] == "~") == (two[0] == "~"):
+            return one != two
+        return was.version != self.version and not _is_meta(self)
+
+
+def _is_meta(fact: Fact) -> bool:
+    return getattr(fact.form[3], "type", "") == "meta"
 
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -99,7 +106,7 @@ def fact_of(value: Any, reader: Reader) -> Fact:
             (value.shape, value.strides, value.dtype, "cpu"),
             reach,
             size,
-            values=values or tried(lambda: reader.array(value)),
+            values=values or tried(lambda: reader.values(value)),
         )
     if type(value) in PLAIN:
         try:
@@ -141,7 +148,7 @@ def _tensor_fact(value: torch.Tensor, reader: Reader, ask: Callable[..., Any]) -
         retains,
         function and node_name(function),
         None if gradient is None else fact_of(gradient, reader),
-        values or tried(lambda: reader.tensor(value)),
+        values or tried(lambda: reader.values(value)),
     )
 
 
@@ -161,35 +168,30 @@ class Reader:
             self._known[start, size] = known
         return known
 
-    def tensor(self, tensor: torch.Tensor) -> str | None:
-        """Return the digest of a tensor that may be of any kind."""
-        data = readable(tensor)
-        if data is None or data.numel() == 0:
-            return None if data is None else "0"
-        size = data.numel() * data.element_size()
-        if data.device.type != "cpu" and size > MOST_FETCHED_BYTES:
-            return None
-        data, mark = self._cut(data, data.stride())
+    def values(self, value: Any) -> str | None:
+        """Return the digest of a tensor or an array that may be of any kind."""
+        if is_tensor := not is_array(value):
+            data = readable(value)
+            if data is None or data.numel() == 0:
+                return None if data is None else "0"
+            if data.device.type != "cpu" and data.nbytes > MOST_FETCHED_BYTES:
+                return None
+        else:  # of a subclass slices may be others
+            kinds = (kind for kind in type(value).__mro__ if kind.__name__ == "ndarray")
+            data = value.view(type=next(kinds))
+        # Of elements that are one in memory one is read, and of too many some.
+        strides = data.stride() if is_tensor else data.strides
+        data = data[tuple(slice(0, None if step else 1) for step in strides)]
+        mark = "~" if data.nbytes > self.room else ""
+        while mark and prod(data.shape) > SAMPLES:
+            longest = data.shape.index(max(data.shape))
+            data = data[(slice(None),) * longest + (slice(None, None, 2),)]
+        self.room -= data.nbytes
+        if not is_tensor:
+            return mark + _digits(data.tobytes())
         plain = data.resolve_conj().resolve_neg().cpu().contiguous()
         start = storage_address(plain) + plain.storage_offset() * plain.element_size()
         return mark + _digits((ctypes.c_char * plain.nbytes).from_address(start))
-
-    def array(self, array: Any) -> str:
-        """Return the digest of an array that may be of any kind."""
-        kinds = (kind for kind in type(array).__mro__ if kind.__name__ == "ndarray")
-        data = array.view(type=next(kinds))  # of a subclass slices may be others
-        data, mark = self._cut(data, data.strides)
-        return mark + _digits(data.tobytes())
-
-    def _cut(self, data: Any, strides: Iterable[int]) -> tuple[Any, str]:
-        """Return one of the elements that are one in memory, and some of too many."""
-        data = data[tuple(slice(0, None if step else 1) for step in strides)]
-        is_much = data.nbytes > self.room
-        while is_much and prod(data.shape) > SAMPLES:  # every second, along the longest
-            at = data.shape.index(max(data.shape))
-            data = data[(slice(None),) * at + (slice(None, None, 2),)]
-        self.room -= data.nbytes
-        return data, "~" if is_much else ""
 
 
 def _digits(data: Any) -> str:
@@ -221,19 +223,9 @@ def look(
 ) -> Look:
     """Look at the tensors of a namespace, as if nobody had looked.
 
-    Parameters
-    ----------
-    namespace
-        Objects by name.
-    was
-        The look before.
-    old
-        Facts of what was there before the program: it is compared, but drawn only
-        where it changes or where the statement names it.
-    unit
-        The statement that has run. What it names is read first.
-    names
-        The only names that are looked at; None: all.
+    ``was`` is the look before, and ``unit`` the statement that has run: what it names
+    is read first. What has an ``old`` fact was there before the program: it is drawn
+    only where it changes or is named. Of ``names``, if given, only those are looked at.
     """
     if torch.cuda.is_initialized() and tried(torch.cuda.is_current_stream_capturing):
         return was or Look({}, observe({}), 0)  # to read would break the CUDA graph
@@ -304,7 +296,7 @@ def _read(
         fact, earlier = fact_of(found.values[name], reader), before.get(name)
         if not fact.values or fact.values[0] == "~":
             is_named = earlier is None or name in found.asked
-            if fact.bytes and not fact.is_meta and (may_write or is_named):
+            if fact.bytes and not _is_meta(fact) and (may_write or is_named):
                 unread[name] = fact.bytes
         facts[name] = earlier if earlier == fact else fact
     return facts, {name: unread[name] for name in facts if name in unread}
@@ -404,20 +396,12 @@ def _kinds(was: Fact, now: Fact) -> set[str]:
         kinds.add("other")
     if was.storage is not now.storage or was.place != now.place:
         kinds.add("storage")
-    if _are_other(was, now):
+    if now.are_values_other(was):
         kinds.add("values")
     one, two = was.gradient, now.gradient
     if one is None or two is None:
         kinds |= {"gradient"} if one is not two else set()
         kinds |= {"arrived"} if two is not None and one is None else set()
-    elif _are_other(one, two) or (two.values is None and not one.is_on(two)):
+    elif two.are_values_other(one) or (two.values is None and not one.is_on(two)):
         kinds.add("gradient")
     return kinds
-
-
-def _are_other(was: Fact, now: Fact) -> bool:
-    """Whether values differ; of what was not read alike, the version tells."""
-    one, two = was.values, now.values
-    if one and two and (one[0] == "~") == (two[0] == "~"):
-        return one != two
-    return was.version != now.version and not now.is_meta
