@@ -253,8 +253,8 @@ class _Words:
     def _gradients(self, same: dict[str, frozenset[str]]) -> Iterator[str]:
         names = [name for name, kinds in same.items() if "gradient" in kinds]
         empty = [name for name in names if self.now[name].gradient is None]
-        text = [str(self.entry.get(name, {}).get("gradient")) for name in names]
-        is_small = not re.search("None|of shape", " ".join(text))
+        text = [self.entry.get(name, {}).get("gradient") for name in names]
+        is_small = all(one and not one.startswith("of shape") for one in text)
         if 0 < len(names) <= MOST_SAID and is_small and _are_short(text):
             both = zip(names, text, strict=True)
             yield listing([f"{name}.grad is now {one}" for name, one in both]) + "."
