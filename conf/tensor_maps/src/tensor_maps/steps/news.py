@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from itertools import takewhile
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +19,7 @@ MOST_NAME = 24  # letters of a name that is told before others
 # Calls and attributes whose result has the values of what they are taken of: as they
 # were, in another form, or in another dtype.
 AS_IT_WAS = {"clone", "contiguous", "copy", "data", "deepcopy", "detach", "Parameter"}
+AS_IT_WAS |= {"requires_grad_", "share_memory_"}
 RESHAPING = {
     *("flatten", "movedim", "mT", "permute", "ravel", "reshape", "squeeze", "t", "T"),
     *("transpose", "unsqueeze", "view"),
@@ -28,7 +29,7 @@ CONVERTING = {
     *("cuda", "double", "float", "half", "int", "load_state_dict", "long", "numpy"),
     *("short", "tensor", "to", "tolist", "type", "type_as"),
 }
-COPYING = AS_IT_WAS - {"data", "detach", "Parameter"} | CONVERTING
+COPYING = {"clone", "contiguous", "copy", "deepcopy"} | CONVERTING
 CUTTING = {"detach", "detach_", "data", "numpy", "inference_mode"}
 
 # What a name is that was not there, or that something else had.
@@ -63,13 +64,9 @@ def entries_of(step: Step) -> dict[str, dict]:
 
 def news_of(step: Step) -> list[New]:
     """Return what there is to say of each name that is new, in order."""
-    entry, found = entries_of(step), []
+    entry = entries_of(step)
     fresh = [n for n, kinds in step.differ.items() if n in entry and kinds & NEW]
-    known = [name for name in entry if name not in fresh] if fresh else []
-    for name in fresh:
-        found.append(_new(step, name, entry, known))
-        known.append(name)
-    return found
+    return [_new(step, name, entry, fresh) for name in fresh]
 
 
 def read_in(step: Step) -> set[str]:
@@ -87,7 +84,8 @@ def is_read(fact: Fact) -> bool:
     return bool(fact.values) and fact.values[0] != "~"
 
 
-def _new(step: Step, name: str, entry: dict[str, dict], known: list[str]) -> New:
+def _new(step: Step, name: str, entry: dict[str, dict], fresh: list[str]) -> New:
+    known = [other for other in entry if other not in fresh[fresh.index(name) :]]
     seen, here, before = entry[name], step.after.facts[name], step.before.facts
     if same := [other for other in known if entry[other] is seen]:
         return New(name, "same", same[:1])
@@ -106,88 +104,63 @@ def _new(step: Step, name: str, entry: dict[str, dict], known: list[str]) -> New
         sources = [f.requires_grad for o, f in before.items() if root_of(o) in read]
         required = bool(sources) and all(sources)
     is_cut = required and not seen["requires_grad"] and not any(leaves)
-    how, others = ("shares", share) if share else _copied(step, name, entry)
+    how, others = ("shares", share) if share else _copied(step, name, entry, fresh)
     return New(name, how, others, *leaves, is_cut)
 
 
-def _copied(step: Step, name: str, entry: dict[str, dict]) -> tuple[str, list[str]]:
+def _copied(
+    step: Step, name: str, entry: dict[str, dict], fresh: list[str]
+) -> tuple[str, list[str]]:
     """Return how a name was made from another one, and from which, if that is known.
 
     Equal values prove no copy: many tensors begin as zeros or ones. So the source is
-    what the statement copies directly, or has the same path or key, or it alone of what
-    is read has these values. What is bound again, or cannot be read, may be it as well.
+    what the statement copies directly, or what has these values and the same key.
     """
     before, after = step.before.facts, step.after.facts
-    here, made = after[name], dict(_assigned(step)).get(name)
+    here, made = after[name], _assigned(step.unit.node).get(name)
     nodes = [*(nodes_of(step.unit) if made is None else ast.walk(made))]
-    read, is_other = _loaded(nodes), made is None and "other" in step.differ[name]
-    there = {
-        other: before[other]
-        for other in dict.fromkeys([*entry, *step.differ])
-        if other in before and root_of(other) in read
-        # What is beside it in a module is not what it was made of.
-        and not (is_other and root_of(other) == root_of(name))
-    }  # fmt: skip
-
-    def found(how: str, other: str) -> tuple[str, list[str]]:
-        is_left = other in entry and after[other].object == before[other].object
-        return (how, [other]) if is_left else ("alone", [])
-
-    source, words = _taken_of(made, there) if made is not None else ("", set())
-    if source:
+    read, known = _loaded(nodes), dict.fromkeys([*entry, *step.differ])
+    if made is None and "other" in step.differ[name]:
+        read.discard(root_of(name))  # what is beside it is not what it was made of
+    there = {n: before[n] for n in known if n in before and root_of(n) in read}
+    alike = [n for n, fact in there.items() if fact.form[0] == here.form[0]]
+    casts = [n for n in alike if dtype_of(there[n]) != dtype_of(here)]
+    may_be = [n for n in alike if is_read(here) and n not in casts]
+    may_be = [n for n in may_be if there[n].values in (here.values, None)]
+    equal = [n for n in may_be if there[n].values]
+    taken = {_taken_of(one, equal) for one in nodes if made is None}
+    taken |= {_taken_of(made, there)} if made is not None else set()
+    taken = {source: words for source, words in taken if words & COPYING}
+    how = source = ""
+    if len(taken) == 1:
+        ((source, words),) = taken.items()
         fact = there[source]
-        if prod(fact.form[0] or ()) != prod(here.form[0] or ()):
-            return "alone", []
-        if dtype_of(fact) != dtype_of(here):
-            return found("cast", source)
         # In another order, and of what is expanded, values are not compared.
         is_hidden = words & RESHAPING or 0 in (fact.form[1] or ())
         is_hidden = is_hidden or not (is_read(fact) and is_read(here))
-        is_same = is_hidden and not words & CONVERTING
-        is_copy = is_same or (is_read(here) and fact.values == here.values)
-        return found("copy", source) if is_copy else ("alone", [])
-    if not is_read(here) or not _words_in(nodes) & COPYING:
-        return "alone", []
-    alike = [other for other, fact in there.items() if fact.form[0] == here.form[0]]
-    casts = [other for other in alike if dtype_of(there[other]) != dtype_of(here)]
-    equal = [
-        other
-        for other in alike
-        if other not in casts
-        if there[other].values == here.values or not is_read(there[other])
-    ]
-    if not equal and not is_other and (one := _with_key_of(name, casts)):
-        return found("cast", one)
-    taken = {_taken_of(node, equal) for node in nodes}
-    taken = {source for source, words in taken if words & COPYING}
-    one = _with_key_of(name, equal) or (taken.pop() if len(taken) == 1 else "")
-    is_one = len({there[other].memory for other in equal}) == 1
-    if not one and is_one and not here.is_uniform():
-        one = next((o for o in equal if found("copy", o)[1]), "")
-    return found("copy", one) if one and is_read(there[one]) else ("alone", [])
+        is_whole = prod(fact.form[0] or ()) == prod(here.form[0] or ())
+        is_direct = made is not None and is_whole
+        if dtype_of(fact) != dtype_of(here):
+            how = "cast" if is_direct else ""
+        elif source in equal or (is_direct and is_hidden and not words & CONVERTING):
+            how = "copy"
+    elif _words_in(nodes) & COPYING:
+        how, source = "copy" if equal else "cast", _with_key_of(name, equal or casts)
+        if len({there[n].memory for n in may_be}) == 1 and not here.is_uniform():
+            source = equal[0] if equal else source
+    is_left = source in entry and after[source].object == before[source].object
+    return (how, [source]) if how and is_left else ("alone", [])
 
 
-def _assigned(step: Step) -> Iterator[tuple[str, ast.expr]]:
-    """Yield what is assigned to, or an item of a literal, with its value."""
-    node = step.unit.node
-    waiting: list[tuple[str, ast.AST]] = []
+def _assigned(node: ast.AST) -> dict[str, ast.expr]:
+    """Return what is assigned to each target, one by one of those in a tuple."""
+    found = {}
     for target in node.targets if isinstance(node, ast.Assign) else ():
         both = [(target, node.value)]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             both = zip(target.elts, node.value.elts, strict=False)
-        waiting += [(ast.unparse(one), value) for one, value in both]
-    for target, value in waiting:  # and what is appended meanwhile
-        yield target, value
-        match value:
-            case ast.Call(func=ast.Name(id="dict"), keywords=given):
-                items = [(repr(one.arg), one.value) for one in given]
-            case ast.Dict(keys=keys, values=values):
-                items = [(ast.unparse(k), v) for k, v in zip(keys, values, strict=True)]
-            case ast.List(elts=values) | ast.Tuple(elts=values):
-                items = enumerate(values)
-            case _:
-                items = ()
-        waiting += [(f"{target}[{key}]", item) for key, item in items]
+        found |= {ast.unparse(one): value for one, value in both}
+    return found
 
 
 def _with_key_of(name: str, others: list[str]) -> str:
@@ -231,13 +204,7 @@ def _loaded(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _words_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the attributes in a statement, and the functions that it calls."""
-    found = set()
-    for node in nodes:
-        match node:
-            case ast.Attribute(attr=word) | ast.Call(func=ast.Name(id=word)):
-                found.add(word)
-    return found
+    return {getattr(node, "attr", getattr(node, "id", "")) for node in nodes}
 
 
 def _leaves(step: Step, seen: dict) -> tuple[tuple[str, ...], int, bool]:

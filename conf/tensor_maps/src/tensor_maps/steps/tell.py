@@ -43,13 +43,11 @@ SENTENCES = {
     "same": "{names} [is|are] the same {what}[|s] as {others}.",
     "was": "{names} [is|are] the tensor[|s] that [was|were] {others}.",
     "shares": "{names} share[s|] memory with {others}{and_flow}.{cut}",
-    "shares one": "{names} shares {others}'s memory{and_flow}.{cut}",
-    "copy": "{names} [is a copy|are copies] of {others}{device}, with [its|their] own "
-    "memory{then_flow}.{cut}",
-    "cast": "{names} [is|are] {new} in {dtype}{device} ({others} {are} {other_dtype})"
-    "{memory}{then_flow}.{cut}",
-    "computed": "{names} [is|are] computed from {leaves}{instead}{device}. {flow}.",
-    "alone": "{names} [is|are] {new}{instead}{device}{memory}.{cut}",
+    "copy": "{names} [is a copy|are copies] of {others}{on}{memory}{then_flow}.{cut}",
+    "cast": "{names} [is|are] {new} in {dtype}{on} ({others} {are} {was}){memory}"
+    "{then_flow}.{cut}",
+    "computed": "{names} [is|are] computed from {leaves}{instead}{on}. {flow}.",
+    "alone": "{names} [is|are] {new}{instead}{on}{memory}.{cut}",
     "not observed": "{names} [is|are] new.",
     # of gradients
     "arrived": "{names} now [has|have] a gradient.",
@@ -86,12 +84,13 @@ SENTENCES = {
 
 def say(sentence: str, names: Sequence[str] = (), **more: Any) -> str:
     """Fill in a sentence of one name or of several."""
-    text = re.sub(
-        r"\[([^|\]]*)\|([^\]]*)\]",
-        lambda found: found[1 + (len(names) > 1)],
-        SENTENCES[sentence],
-    )
-    return text.format(names=few(names), **more)
+    return _filled(SENTENCES[sentence].format(names="{names}", **more), names)
+
+
+def _filled(sentence: str, names: Sequence[str]) -> str:
+    at = 1 + (len(names) > 1)
+    text = re.sub(r"\[([^|\]]*)\|([^\]]*)\]", lambda found: found[at], sentence)
+    return text.replace("{names}", few(names))
 
 
 def few(names: Sequence[str]) -> str:
@@ -253,8 +252,8 @@ class _Words:
     def _gradients(self, same: dict[str, frozenset[str]]) -> Iterator[str]:
         names = [name for name, kinds in same.items() if "gradient" in kinds]
         empty = [name for name in names if self.now[name].gradient is None]
-        text = [str(self.entry.get(name, {}).get("gradient")) for name in names]
-        is_small = not re.search("None|of shape", " ".join(text))
+        text = [self.entry.get(name, {}).get("gradient") for name in names]
+        is_small = all(one and not one.startswith("of shape") for one in text)
         if 0 < len(names) <= MOST_SAID and is_small and _are_short(text):
             both = zip(names, text, strict=True)
             yield listing([f"{name}.grad is now {one}" for name, one in both]) + "."
@@ -303,125 +302,94 @@ class _Words:
                 read = read if re.search(r"[^_]_$", word) else []
             case _:
                 return False
-        number, written = self._places(target) if read else (None, None)
-        places = [self._places(one) for one in read if number is not None]
-        return any(
+        storage, written = self._places(target)
+        for other, places in map(self._places, read if storage is not None else ()):
             # Where all are the same, each is read before it is written.
-            other == number and not np.array_equal(one, written)
-            and np.isin(one, written).any()
-            for other, one in places
-        )  # fmt: skip
+            is_same = other != storage or np.array_equal(places, written)
+            if not is_same and np.isin(places, written).any():
+                return True
+        return False
 
     def _places(self, node: ast.expr) -> tuple[int | None, Any]:
         """Return the number of the storage that an expression views, and the bytes."""
+        observed, number, places = self.step.after.observed, None, None
         if seen := self.entry.get(ast.unparse(node)):
-            count, number = prod(seen["shape"] or ()), seen["storage"]
             # NumPy reads all before it writes.
-            if seen["kind"] == "array" or not 1 < count <= MOST_ELEMENTS:
-                return None, None
-            observed = self.step.after.observed
-            for one in (
-                observed["storages"][number]["windows"] if number is not None else ()
+            if (
+                seen["kind"] != "array"
+                and 1 < prod(seen["shape"] or ()) <= MOST_ELEMENTS
             ):
+                number = seen["storage"]
+            windows = [] if number is None else observed["storages"][number]["windows"]
+            for one in windows:
                 if observed["tensors"][one["tensor"]] is seen:
                     both = zip(one["shape"], one["stride_bytes"], strict=True)
-                    places = [np.arange(length) * stride for length, stride in both]
-                    return number, reduce(np.add.outer, places, one["offset_bytes"])
+                    steps = [np.arange(length) * stride for length, stride in both]
+                    places = reduce(np.add.outer, steps, one["offset_bytes"])
         elif isinstance(node, ast.Subscript):
-            number, places = self._places(node.value)
-            parts = ast.walk(node.slice)
-            if number is not None and all(
-                isinstance(one, WRITTEN_OUT) for one in parts
-            ):
-                here = ast.Subscript(ast.Name("places"), node.slice)
-                return number, eval(ast.unparse(here), {"places": places})
-        return None, None
+            if all(isinstance(one, WRITTEN_OUT) for one in ast.walk(node.slice)):
+                number, places = self._places(node.value)
+            if number is not None:
+                part = ast.unparse(ast.Subscript(ast.Name("places"), node.slice))
+                places = eval(part, {"places": places})
+        return number, places
 
     def _new(self) -> Iterator[str]:
         groups: dict[tuple, list[New]] = {}
         for new in (one for one in news_of(self.step) if one.name in self.differ):
-            seen, others = self.entry[new.name], new.others
-            many = root_of(new.name) if new.how in ("same", "was", "shares") else ""
-            if new.how == "cast":
-                others = [seen["dtype"], self.entry[others[0]]["dtype"]]
-            elif many and many != new.name:
-                others = []
-            key = (new.how, many, *others[:MOST_SAID], *new[3:], seen["memory"])
-            key = (*key, seen["device"], self._instead(new.name),
-                   "other" in self.differ[new.name])  # fmt: skip
-            groups.setdefault(key, []).append(new)
-        yield from map(self._group, groups.values())
+            root = root_of(new.name) if new.how in ("same", "was", "shares") else ""
+            is_item = new.how == "cast" or (root and root != new.name)
+            others = () if is_item else tuple(new.others[:MOST_SAID])
+            groups.setdefault((self._of_new(new), root, others), []).append(new)
+        for (sentence, *_), group in groups.items():
+            names, how = [new.name for new in group], group[0].how
+            others = [*dict.fromkeys(other for new in group for other in new.others)]
+            if how != "was":
+                others = [o for o in others if o not in names] or group[0].others
+            if len(names) == len(others) == 1:
+                sentence = sentence.replace("memory with {others}", "{others}'s memory")
+            others = others[:1] if how == "copy" else others
+            sentence = sentence.replace("{are}", "are" if others[1:] else "is")
+            yield _filled(sentence, names).replace("{others}", few(others))
         hidden = [n for n, k in self.differ.items() if n not in self.entry and k & NEW]
         if hidden:
             yield say("not observed", hidden)
 
-    def _instead(self, name: str) -> str:
-        """Say which dtype a name has now, if what had that name had another one."""
-        if name not in self.was:
-            return ""
-        now, was = dtype_of(self.now[name]), dtype_of(self.was[name])
-        return "" if now == was else f" in {now} instead of {was}"
-
-    def _group(self, group: list[New]) -> str:
-        """Say of names, to which the same happened, what they are now."""
-        names, first, how = [new.name for new in group], group[0], group[0].how
-        others = [*dict.fromkeys(other for new in group for other in new.others)]
-        if how != "was":
-            others = [other for other in others if other not in names] or first.others
-        seen, leaves = self.entry[names[0]], self._leaves(first)
+    def _of_new(self, new: New) -> str:
+        """Return what there is to say of a new name, as a sentence for all like it."""
+        name, how, seen, leaves = new.name, new.how, self.entry[new.name], _leaves(new)
         nowhere, is_meta = seen["memory"], seen["device"] == "meta"
-        if how == "shares" and len(names) == len(others) == 1:
-            how = "shares one"
+        nowhere = nowhere.replace("it has", "[it has|they have]")
         if how == "copy" and nowhere:
             how = "alone"
         if how == "alone" and leaves and (is_meta or not nowhere):
             how = "computed"
-        its, it_has = ("their", "they have") if names[1:] else ("its", "it has")
-        memory = f": {nowhere.replace('it has', it_has)}"
         devices = {s["device"] for s in self.entry.values() if s["storage"] is not None}
         is_said = is_meta or len(devices - {"meta"}) > 1
         what = "array" if seen["kind"] == "array" else "tensor"
-        different = f"different {what}s" if names[1:] else f"a different {what}"
+        other = f"now [a different {what}|different {what}s]"
         flow = f"a gradient flows back to {leaves}"
-        cut = f" No gradient flows back through {'them' if names[1:] else names[0]}."
-        return say(
-            how,
-            names,
-            others=few(others[:1] if how == "copy" else others),
-            are="are" if others[1:] else "is",
+        dtypes = [
+            dtype_of(facts[name]) for facts in (self.now, self.was) if name in facts
+        ]
+        is_cut = new.is_cut and not leaves
+        return SENTENCES[how].format(
+            names="{names}",
+            others="{others}",
+            are="{are}",
             what=what,
-            new=f"now {different}" if "other" in self.differ[names[0]] else "new",
-            instead=self._instead(names[0]),
-            device=f" on {seen['device']}" if is_said else "",
-            memory=memory if nowhere else f", with {its} own memory",
+            new=other if "other" in self.differ[name] else "new",
+            instead=f" in {' instead of '.join(dtypes)}" if len({*dtypes}) > 1 else "",
+            on=f" on {seen['device']}" if is_said else "",
+            memory=f": {nowhere}" if nowhere else ", with [its|their] own memory",
             dtype=seen["dtype"],
-            other_dtype=self.entry[others[0]]["dtype"] if how == "cast" else "",
+            was=self.entry[new.others[0]]["dtype"] if how == "cast" else "",
             leaves=leaves,
-            flow=_flow_to(first, leaves),
+            flow=_flow_to(new, leaves),
             and_flow=leaves and f", and {flow}",
             then_flow=leaves and f"; {flow}",
-            cut=cut if first.is_cut and not leaves else "",
+            cut=" No gradient flows back through [{names}|them]." if is_cut else "",
         )
-
-    def _leaves(self, new: New) -> str:
-        """Return the leaves behind a tensor as words."""
-        leaves, unnamed = [*new.leaves], new.unnamed
-        if len(leaves) + bool(unnamed) > MOST_SAID:
-            text = f"{', '.join(leaves[:2])} and {len(leaves) + unnamed - 2} more"
-        else:
-            # There may be names for them beyond those that were observed.
-            is_more = leaves and len(self.entry) < self.step.after.names
-            one, many = (
-                ("one more", f"{unnamed} more")
-                if is_more
-                else ("a leaf without a name", f"{unnamed} leaves without a name")
-            )
-            text = listing(
-                [*leaves, *([one] * (unnamed == 1) or [many] * (unnamed > 1))]
-            )
-        if new.at_least:
-            return f"at least {text}" if text else "a graph too deep to follow"
-        return text
 
     def _kind(self, kind: str, name: str) -> tuple[str, str]:
         """Return the sentence of what changed of a name, and what it is now."""
@@ -442,6 +410,19 @@ class _Words:
                 text = as_tuple(now) if what == "shape" else str(now)
                 said.append(f"{what} {text.removeprefix('torch.')}")
         return listing(said)
+
+
+def _leaves(new: New) -> str:
+    """Return the leaves behind a tensor as words."""
+    leaves, unnamed = [*new.leaves], new.unnamed
+    if len(leaves) + bool(unnamed) > MOST_SAID:
+        text = f"{', '.join(leaves[:2])} and {len(leaves) + unnamed - 2} more"
+    else:
+        without = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
+        text = listing([*leaves, *[f"{without} without a name"] * bool(unnamed)])
+    if new.at_least:
+        return f"at least {text}" if text else "a graph too deep to follow"
+    return text
 
 
 def _flow_to(new: New, leaves: str) -> str:
