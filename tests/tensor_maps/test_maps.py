@@ -82,7 +82,7 @@ def next_by_walk(named: dict[str, Any], start: torch.Tensor) -> set[str]:
             end = ends.get(getattr(function, "variable", (function, output)))
             found |= {end} - {None}
             waiting += [function] if function is not None and end is None else []
-    return found
+    return {n for n, v in named.items() if any(named[one] is v for one in found)}
 
 
 def test_ways_are_those_of_a_walk_and_of_backward() -> None:
