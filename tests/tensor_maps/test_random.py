@@ -13,7 +13,7 @@ import independent
 import pytest
 import tensor_maps
 import torch
-from independent import Moment, Truth
+from independent import Moment, Truth, differing, numbers_of
 from programs import quiet, random_program
 from tensor_maps import Steps, tensor_map
 
@@ -77,11 +77,7 @@ class Stage(NamedTuple):
 
     def odd(self, names: Iterable[str]) -> list[str]:
         """Return those of which no memory can be read."""
-        return [
-            n
-            for n in {*names} & {*self.now}
-            if not independent.is_readable(self.now[n].value)
-        ]
+        return [n for n in {*names} & {*self.now} if not self.now[n].place]
 
     def found_in(self, text: str) -> list[str]:
         """Return the names that a text has, in its order."""
@@ -125,9 +121,7 @@ def stages_of(program: str, data: dict, moments: list[Moment]) -> Iterator[Stage
 
 def changes(was: dict[str, Truth], now: dict[str, Truth]) -> dict[str, set[str]]:
     """Return what differs of each name that is there."""
-    found = {
-        n: independent.differing(was[n], now[n]) if n in was else {"new"} for n in now
-    }
+    found = {n: differing(was[n], now[n]) if n in was else {"new"} for n in now}
     return {name: kinds for name, kinds in found.items() if kinds}
 
 
@@ -148,7 +142,7 @@ def problems_of(stage: Stage) -> Iterator[str]:
         elif name in stage.now and not (stage.is_many or stage.odd([name])):
             yield f"{name} is told to change, and does not"
     if "No named tensor changes" in said and changed:
-        yield f"it says that nothing changes, and has {sorted(changed)}"
+        yield f"nothing changes, and {sorted(changed)} do"
     for sentence in SENTENCES.split(said):
         # Of what something is made may have no memory.
         what = re.sub(r" of [^,]*| \([^)]*\)| flows back .*", "", sentence)
@@ -179,8 +173,7 @@ def problems_of_the_event(stage: Stage) -> Iterator[str]:
     known = {n: k for n, k in truly.items() if not k & {"new", "value"}}
     arrived = {n for n in known if stage.now[n].gradient and not stage.was[n].gradient}
     seen = [k & {"place", "dtype", "form", "content"} for k in known.values()]
-    wanted = "written" if {"content"} in seen else event
-    wanted = "gradient" if arrived else wanted
+    wanted = "gradient" if arrived else "written" if {"content"} in seen else event
     is_so = set().union(*truly.values()) & NEEDS.get(event, {*Truth._fields})
     if event != wanted or not (is_so or event == "changes"):
         yield f"an event {event}, though {truly}"
@@ -240,10 +233,7 @@ def read_for(name: str, text: str) -> set[str]:
 
 def is_copy(copy: Truth, source: Truth) -> bool:
     """Whether it has the elements of the other, perhaps in another order."""
-    mine, theirs = (
-        independent.numbers_of(copy),
-        independent.numbers_of(source, copy.dtype),
-    )
+    mine, theirs = numbers_of(copy), numbers_of(source, copy.dtype)
     return sorted(map(str, mine)) == sorted(map(str, theirs))
 
 
@@ -255,7 +245,7 @@ def is_at_one_path(one: str, other: str) -> bool:
 
 def is_usual(one: Truth) -> bool:
     """Whether all elements are zero or one, as of much that is new."""
-    return {*independent.numbers_of(one)} in ({0}, {1})
+    return {*numbers_of(one)} in ({0}, {1})
 
 
 def problems_of_statements(stage: Stage) -> Iterator[str]:
@@ -270,16 +260,14 @@ def problems_of_statements(stage: Stage) -> Iterator[str]:
         is_plain = taken[4] in ("clone", "contiguous") and now.content
         if is_plain and is_known and "copy of" not in words:
             yield f"{name} is a copy of {source}: {words}"
-    pairs = {n: (stage.was[n], stage.now[n]) for n in stage.changes if n in stage.was}
-    cast = {} if "= nn" in stage.text else pairs
-    cast = {
-        n: p for n, p in cast.items() if "value" not in stage.changes[n] or "." in n
-    }
-    cast |= {name: (was, now)} if was and name in stage.changes else {}
-    for one, (before, after) in cast.items():
-        is_cast = before.dtype != after.dtype and after.content
-        if is_cast and after.dtype not in words and not is_short:
-            yield f"{one} is now {after.dtype}: {words}"
+    old = {n: stage.was[n] for n, k in stage.changes.items()
+           if n in stage.was and ("value" not in k or "." in n)}  # fmt: skip
+    old = ({} if "= nn" in stage.text else old) | ({name: was} if was else {})
+    for one in old.keys() & stage.changes.keys():
+        dtype = stage.now[one].dtype
+        is_cast = old[one].dtype != dtype and stage.now[one].content
+        if is_cast and dtype not in words and not is_short:
+            yield f"{one} is now {dtype}: {words}"
     written = overlaps[1] if overlaps else ""
     is_written = "content" in stage.changes.get(written, ()) and not is_short
     if is_written and not stage.odd([written]) and not stage.told.get("raised"):
@@ -376,14 +364,16 @@ def problems_of_program(program: str, seen: Steps) -> Iterator[str]:
     yield from problems_of_data(data)
     if (printed := "".join(one["printed"] for one in data["steps"])) != alone[0]:
         yield f"printed {alone[0]!r}, not {printed!r}"
+    found = []
     with quiet() as text:
         moments = independent.moments_of(program, text)
-    try:
-        for stage in stages_of(program, data, moments):
-            where = f"line {stage.told['first']}, {stage.text!r}: "
-            yield from (where + one for one in problems_of(stage))
-    except AssertionError as error:
-        yield f"steps: {error}"
+        try:
+            for stage in stages_of(program, data, moments):
+                where = f"line {stage.told['first']}, {stage.text!r}: "
+                found += [where + one for one in problems_of(stage)]
+        except AssertionError as error:
+            found.append(f"steps: {error}")
+    yield from found
     yield from problems_of_maps(names)
 
 
