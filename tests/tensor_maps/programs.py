@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,8 @@ NAMES = ("a", "b", "c", "d", "e", "h", "k", "m")
 MADE = {"best", "box", "net", "opt"}
 KINDS = {"t": torch.Tensor, "u": torch.Tensor, "r": np.ndarray, "q": list, "o": dict}
 MANY = "globals().update({f'x{k}': torch.full((2,), float(k)) for k in range(45)})"
-SURE = "try:\n{}\nexcept Exception as wrong:\n    print(type(wrong).__name__)"
-TEXTS = re.findall(
-    r"^=== ([a-z ]+) (\d+)\n(.*?)\n\n",
-    Path(__file__).with_suffix(".txt").read_text(encoding="utf-8") + "\n",
-    re.MULTILINE | re.DOTALL,
-)
+SOURCE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8") + "\n"
+TEXTS = re.findall(r"(?ms)^=== ([a-z ]+) (\d+)\n(.*?)\n\n", SOURCE)
 TEXT = {heading: text for heading, _, text in TEXTS}
 WEIGHTS = [int(weight) for _, weight, _ in TEXTS]
 
@@ -49,8 +46,18 @@ def _filled(chance: random.Random, namespace: dict[str, Any]) -> str:
     return text.format(i=chance.randint(2, 9), **fills)
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.split("\n"))
+def _sure(text: str) -> str:
+    handler = "except Exception as wrong:\n    print(type(wrong).__name__)"
+    return f"try:\n{indent(text, '    ')}\n{handler}"
+
+
+def _raises(text: str, namespace: dict[str, Any]) -> bool:
+    with quiet():
+        try:
+            exec(text, namespace)
+        except Exception:
+            return True
+    return False
 
 
 def random_program(seed: int) -> str:
@@ -62,32 +69,22 @@ def random_program(seed: int) -> str:
     exec("\n".join(lines), namespace)
     wanted, many = chance.randint(5, 15), chance.random() < 0.1
     at_the_end = chance.random() < 0.1
-
-    def raises(text: str) -> bool:
-        with quiet():
-            try:
-                exec(text, namespace)
-            except Exception:
-                return True
-        return False
-
     while len(lines) <= wanted:
         if many and len(lines) == wanted // 2:
-            raises(MANY)
+            exec(MANY, namespace)
             lines.append(MANY)
         text = _filled(chance, namespace)
         if not text:
             continue
-        if chance.random() < 0.12:
+        if chance.random() < 0.12:  # a statement may hold in the first turn only
             body = [text, *filter(None, [_filled(chance, namespace)])]
-            head = f"for turn in range({chance.choice((2, 3, 5))}):\n"
-            # A statement may hold in the first turn only.
-            text = head + "\n".join(_indented(SURE.format(_indented(t))) for t in body)
+            text = f"for turn in range({chance.choice((2, 3, 5))}):\n"
+            text += "\n".join(indent(_sure(one), "    ") for one in body)
         last = len(lines) == wanted
-        if not raises(text) or (last and at_the_end):
+        if not _raises(text, namespace) or (last and at_the_end):
             lines.append(text)
         elif chance.random() < 0.2:
-            lines.append(SURE.format(_indented(text)))
+            lines.append(_sure(text))
     return "\n".join(lines) + "\n"
 
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import Callable
+from time import process_time
+from timeit import timeit
 
 import torch
 from tensor_maps import steps, tensor_map
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Return how long something computes, without a collection in between."""
-    gc.collect()
-    gc.disable()
-    try:
-        begin = time.process_time()
-        run()
-        return time.process_time() - begin
-    finally:
-        gc.enable()
-
-
-def ratio(one: Callable[[], object], other: Callable[[], object], of: int = 4) -> float:
+def ratio(one: Callable[[], object], other: Callable[[], object]) -> float:
     """Return the least ratio of a few: a busy machine interrupts what is long."""
+
+    def seconds(run: Callable[[], object]) -> float:
+        return timeit(run, timer=process_time, number=1)
+
     one(), other()
-    return min(seconds(one) / seconds(other) for _ in range(of))
+    return min(seconds(one) / seconds(other) for _ in range(4))
 
 
 def calls() -> int:
