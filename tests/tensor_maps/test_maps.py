@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections import deque, namedtuple
@@ -12,36 +11,68 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from independent import content_of, names_of_leaves
-from programs import named_by
+from independent import bytes_at
+from independent import window_of as address_of
+from programs import TEXT, named_by
 from running import leaf
 from tensor_maps import TensorMap, tensor_map
 from tensor_maps.find import find
 from tensor_maps.observe import observe
 from torch import nn
 
-SEEDS = range(120)
-
 
 def entry(observed: dict, name: str) -> dict:
     return next(seen for seen in observed["tensors"] if name in seen["names"])
 
 
-def window_of(observed: dict, name: str) -> dict:
+def window_of(observed: dict, name: str) -> tuple[dict, int]:
+    """Return the window of a tensor, and the bytes of its storage."""
     number = observed["tensors"].index(entry(observed, name))
-    windows = observed["storages"][entry(observed, name)["storage"]]["windows"]
-    return next(window for window in windows if window["tensor"] == number)
+    storage = observed["storages"][entry(observed, name)["storage"]]
+    (window,) = (one for one in storage["windows"] if one["tensor"] == number)
+    return window, storage["bytes"]
 
 
-def names_at(observed: dict, numbers: list[int]) -> set[str]:
-    return {name for at in numbers for name in observed["tensors"][at]["names"]}
+def names(shown: TensorMap) -> list[str]:
+    return [name for seen in shown.to_dict()["tensors"] for name in seen["names"]]
 
 
-def test_same_run_same_data_which_survive_json() -> None:
-    for seed in SEEDS:
-        observed = observe(named_by(seed))
+def next_by_walk(named: dict[str, Any], start: torch.Tensor) -> set[int]:
+    """Return the named tensors that the graph leads to through none that is named."""
+    tensors = [value for value in named.values() if torch.is_tensor(value)]
+    ends = {(v.grad_fn, v.output_nr) if v.grad_fn else v: id(v) for v in tensors}
+    found, waiting = set(), [start.grad_fn]
+    while waiting:
+        for function, output in waiting.pop().next_functions:
+            end = ends.get(getattr(function, "variable", (function, output)))
+            found |= {end} - {None}
+            waiting += [function] if function is not None and end is None else []
+    return found
+
+
+def test_what_is_seen_of_random_programs() -> None:
+    for seed in range(120):
+        named = named_by(seed)
+        observed = observe(named)
         assert observe(named_by(seed)) == observed == json.loads(json.dumps(observed))
         assert not re.search(r"0x|\b\d{12,}\b", json.dumps(observed["storages"]))
+        for name, value in named.items():
+            seen, is_tensor = entry(observed, name), torch.is_tensor(value)
+            if value.nbytes:
+                window, size = window_of(observed, name)
+                begin = address_of(value)[0] - window["offset_bytes"]
+                runs = {at for one in window["runs"] for at in range(*one)}
+                assert {begin + at for at in runs} == bytes_at(value), (seed, name)
+                assert window["covers_all"] == (len(runs) == size)
+            if value.nbytes and is_tensor:
+                told = tuple(window["shape"]), tuple(window["strides"])
+                assert told == (value.shape, value.stride())
+                begin = window["offset"] * value.element_size()
+                assert begin == window["offset_bytes"]
+            if is_tensor and value.grad_fn is not None:
+                flows = [observed["tensors"][at]["names"] for at in seen["flows"]]
+                assert {id(named[n]) for n, *_ in flows} == next_by_walk(named, value)
+                assert seen["operation"] == type(value.grad_fn).__name__
 
 
 def test_data_are_a_copy_and_documented() -> None:
@@ -58,63 +89,12 @@ def test_data_are_a_copy_and_documented() -> None:
     assert names(shown) == ["w", "y", "a"] and "9" not in str(shown)
 
 
-# The graph ----------------------------------------------------------------------------
-
-
-def reached_by_backward(value: torch.Tensor, ends: dict[str, Any]) -> set[str] | None:
-    """Let autograd say which leaves a gradient reaches; None where it refuses."""
-    try:
-        gradients = torch.autograd.grad(
-            value.sum(), list(ends.values()), retain_graph=True, allow_unused=True
-        )
-    except RuntimeError:
-        return None
-    return {end for end, g in zip(ends, gradients, strict=True) if g is not None}
-
-
-def next_by_walk(named: dict[str, Any], start: torch.Tensor) -> set[str]:
-    """Return the named tensors that the graph leads to through none that is named."""
-    ends = {(v.grad_fn, v.output_nr): n for n, v in named.items() if v.grad_fn}
-    ends |= {v: name for name, v in named.items() if not v.grad_fn}
-    found, waiting = set(), [start.grad_fn]
-    while waiting:
-        for function, output in waiting.pop().next_functions:
-            end = ends.get(getattr(function, "variable", (function, output)))
-            found |= {end} - {None}
-            waiting += [function] if function is not None and end is None else []
-    return found
-
-
-def test_ways_are_those_of_a_walk_and_of_backward() -> None:
-    for seed in SEEDS:
-        named = {n: v for n, v in named_by(seed).items() if torch.is_tensor(v)}
-        observed, leaves = observe(named), names_of_leaves(named)
-        ends = {n: v for n, v in named.items() if v.is_leaf and v.requires_grad}
-        for name, value in named.items():
-            seen = entry(observed, name)
-            assert seen["requires_grad"] == value.requires_grad
-            assert (seen["is_leaf"], seen["version"]) == (value.is_leaf, value._version)
-            reached = names_at(observed, seen["reaches"])
-            if value.grad_fn is None:
-                assert reached == {n for n, end in ends.items() if end is value}
-                continue
-            assert reached == set(leaves[name]), (seed, name)
-            assert names_at(observed, seen["flows"]) == next_by_walk(named, value)
-            assert seen["operation"] == type(value.grad_fn).__name__
-            if ends:
-                told = reached_by_backward(value, ends)
-                assert told in (None, reached & ends.keys()), (seed, name)
-
-
-def test_a_copy_is_told_through_views_and_what_has_no_name() -> None:
+def test_ways_through_what_has_no_name_to_copies_and_to_where_a_walk_ended() -> None:
     w = leaf(1.0, 2.0)
     view, copy = w[1:], w.unsqueeze(0).clone()[0]
     observed = observe({"w": w, "view": view, "copy": copy, "other": copy.exp()})
-    made = {seen["names"][0]: seen["made_of"] for seen in observed["tensors"]}
-    assert made == {"w": [], "view": [[0, False]], "copy": [[0, True]], "other": []}
-
-
-def test_a_walk_that_ended_says_so() -> None:
+    made = [seen["made_of"] for seen in observed["tensors"]]
+    assert made == [[], [[0, False]], [[0, True]], []]
     w = y = leaf(1.0)
     for _ in range(40):
         y = y * y  # of which there are 2**40 ways to w
@@ -127,88 +107,28 @@ def test_a_walk_that_ended_says_so() -> None:
     assert (z["reaches"], z["reaches_unnamed"], z["reaches_more"]) == ([2], 1, False)
 
 
-# Memory -------------------------------------------------------------------------------
-
-
-def whole(value: Any) -> torch.Tensor:
-    """Return all elements of the storage of a tensor, of the type of its elements."""
-    plain = torch.empty(0, dtype=value.dtype)
-    return plain.set_(value.detach().untyped_storage())
-
-
-def sees_write(target: torch.Tensor, written: Any) -> bool:
-    """Turn all bytes of ``target``, look whether ``written`` has others, undo it."""
-    was, before = content_of(written), target.clone()
-    try:
-        target.copy_(target.ne(77) * 77)
-        return content_of(written) != was
-    finally:
-        target.copy_(before)
-
-
-def test_same_lane_exactly_if_a_write_is_seen() -> None:
-    for seed in SEEDS:
-        named = {n: v for n, v in named_by(seed).items() if v.nbytes}
-        observed = observe(named)
-        for one, other in itertools.permutations(named, 2):
-            value, a, b = named[one], entry(observed, one), entry(observed, other)
-            if not torch.is_tensor(value):
-                continue
-            same = a["storage"] == b["storage"]
-            assert sees_write(whole(value), named[other]) == same, (seed, one, other)
-            if a is b or not same or 0 in value.stride():
-                continue
-            runs = [window_of(observed, name)["runs"] for name in (one, other)]
-            overlap = any(m[0] < t[1] and t[0] < m[1] for m in runs[0] for t in runs[1])
-            assert sees_write(value.detach(), named[other]) == overlap, (seed, one)
-
-
-def test_windows_are_what_torch_says() -> None:
-    base = torch.arange(12.0)
-    named = {"base": base, "grid": base.view(3, 4)[1:], "wide": base[2:3].expand(2, 3)}
-    named |= {"column": named["grid"][:, ::2], "scalar": base[5], "none": base[3:3]}
-    observed = observe(named)
-    for name, tensor in named.items():
-        window = window_of(observed, name)
-        assert window["offset"] == tensor.storage_offset()
-        assert tuple(window["shape"]) == tensor.shape
-        assert tuple(window["strides"]) == tensor.stride()
-        inside = {n for start, stop in window["runs"] for n in range(start, stop, 4)}
-        assert inside == {4 * n for n in tensor.reshape(-1).tolist()}
-        assert window["covers_all"] == (len(inside) == 12)
-    (storage,) = observed["storages"]
-    assert storage["cells"] == [str(n) for n in range(12)]
-
-
 def test_windows_of_arrays_go_backwards_and_between_elements() -> None:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     packed = np.zeros(3, dtype=[("k", "i1"), ("v", "<f4")])
-    observed = observe({"array": array, "back": array[::-1, ::2], "v": packed["v"]})
-    assert window_of(observed, "back")["runs"] == [[0, 4], [8, 16], [20, 24]]
-    window = window_of(observed, "v")
-    assert window["runs"] == [[1, 5], [6, 10], [11, 15]]
+    cast = np.ones(1, np.float32).view(np.int32)
+    named = {"array": array, "back": array[::-1, ::2], "v": packed["v"], "cast": cast}
+    observed = observe(named)
+    assert window_of(observed, "back")[0]["runs"] == [[0, 4], [8, 16], [20, 24]]
+    window, _ = window_of(observed, "v")
     assert (window["offset"], window["strides"]) == (None, None)
+    assert [storage["cells"] for storage in observed["storages"]] == [
+        *(["0", "1", "2", "3", "4", "5"], None, ["1065353216"])
+    ]
     # A large one with a small one inside, which ends before a third begins.
     large = np.zeros(40)
     parts = {"small": torch.from_numpy(large[1:3]), "end": torch.from_numpy(large[30:])}
     assert len(observe({**parts, "large": large})["storages"]) == 1
 
 
-class Wrapper(torch.Tensor):
-    """Has a shape of its own, and its data in another tensor."""
-
-    __torch_dispatch__ = classmethod(lambda *_: NotImplemented)
-
-
-def wrapped(inner: torch.Tensor) -> torch.Tensor:
-    made = Wrapper._make_wrapper_subclass(Wrapper, inner.shape, dtype=inner.dtype)
-    made.inner = inner
-    return made
-
-
 @pytest.mark.filterwarnings("ignore")  # of prototypes
 def test_what_wraps_tensors_or_has_no_data_says_so() -> None:
-    base, lazy = torch.ones(2), torch.ones(2)
+    exec(TEXT["begin"], begin := {})
+    wrapped, base, lazy = begin["Wrapper"], torch.ones(2), torch.ones(2)
     sparse, rows = torch.eye(2).to_sparse_csr(), [torch.ones(2), torch.ones(1)]
     nested = torch.nested.nested_tensor(rows, layout=torch.jagged)
     observed = observe({
@@ -231,13 +151,6 @@ def test_what_wraps_tensors_or_has_no_data_says_so() -> None:
     on_storage = {n for n in said if entry(observed, n)["storage"] is not None}
     assert on_storage == {*("base", "view", "values", "columns", "parts", "alone")}
     assert torch._C._is_cow_tensor(lazy)
-
-
-# What is found ------------------------------------------------------------------------
-
-
-def names(shown: TensorMap) -> list[str]:
-    return [name for seen in shown.to_dict()["tensors"] for name in seen["names"]]
 
 
 def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ def test_the_turns_that_are_told() -> None:
     rest = [turn for code, turn in found if code == "for j in range(3):"]
     assert rest == [[[k, 2], [3, 3]] for k in (1, 2)]
     collapsed = next(step for step in data["steps"] if step["turn"] == [[6, 6]])
-    assert collapsed["note"].startswith("iterations 4–6 in one step")
+    assert collapsed["note"].startswith("Iterations 4–6 in one step")
     assert collapsed["printed"] == "3\n4\n5\n"
     assert [turn for code, turn in found if code == "x.add_("] == [[[1, 2]], [[2, 2]]]
 
@@ -277,18 +276,3 @@ def test_code_of_a_block_is_shown_as_it_stands() -> None:
     assert data["code"][:2] == ["x = torch.ones(2)", ""]
     assert [(s["first"], s["last"]) for s in data["steps"]] == [(1, 1), (3, 5)]
     assert y.item() == 1
-
-
-def test_what_was_there_before_a_cell_is_left_out() -> None:
-    namespace = {"torch": torch, "old": torch.ones(2), "kept": torch.ones(2)}
-    source = "new = torch.zeros(2)\nkept = torch.zeros(2)\n"
-    seen = Steps()
-    seen.follow(source, namespace=namespace)
-    exec(compile(source, "any name", "exec"), namespace)
-    seen.stop()
-    assert told(seen) == [
-        "new is new, with its own memory.",
-        "kept is now a different tensor, with its own memory.",
-    ]
-    drawn = set(itertools.chain(*drawn_of(seen)))
-    assert drawn == {"new", "kept"}

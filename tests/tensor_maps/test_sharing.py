@@ -6,16 +6,15 @@ import copy
 import functools
 import gc
 import itertools
-import json
+import operator
+import random
 import weakref
-from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from running import leaf
 from tensor_maps import flows, holders, saved, sharing
 from tensor_maps.memory import overlap
@@ -27,69 +26,68 @@ from tensor_maps.testing import (
 )
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of")  # masked and nested tensors
 def test_why_two_share_or_do_not() -> None:
-    a = torch.arange(8.0)
-    b, c, z, copied = a[4:6], a[5:], a.detach(), a.clone()
-    n = a.numpy()
+    a, even = torch.arange(8.0), torch.zeros(10**6)[::2]
+    masked, sparse = torch.masked.masked_tensor(a, a > 0), torch.eye(2).to_sparse()
+    parts = torch.nested.nested_tensor([a, a[1:]], layout=torch.jagged)
+    b, c, z, n, norm = a[4:6], a[5:], a.detach(), a.numpy(), a[:4]
     d, m, e = torch.from_dlpack(n), torch.ones(3, device="meta"), torch.empty(0)
-    sparse, net = torch.eye(2).to_sparse(), torch.nn.Linear(2, 2)
-    even = torch.zeros(10**6)[::2]
-    odd = even.as_strided(even.shape, even.stride(), 1)
-    low, high, other, state = a[:4], a[4:], copy.deepcopy(net), net.state_dict()
+    odd, net = even.as_strided(even.shape, (2,), 1), torch.nn.Linear(2, 2)
+    other, copied, state = copy.deepcopy(net), a.clone(), net.state_dict()
     other.bias = net.bias
     told = {
+        sharing(norm, a): "norm is a view of a: offset 0, stride (1,)",
         sharing(a, b): "b is a view of a: offset 4, stride (1,)",
-        sharing(b, a): "b is a view of a: offset 4, stride (1,)",
         sharing(b, c): "b and c are views of one storage: b has offset 4, stride (1,), "
         "c has offset 5, stride (1,)",
         sharing(a, z): "z shares memory with a: same offset, shape and stride",
         sharing(sparse, sparse): "sparse and sparse are the same object",
         sharing(a, n): "a and n share memory, through NumPy",
         sharing(n, n[1:]): "n[1:] is a view of n: offset 1, stride (1,)",
-        sharing(a, d): "a and d share memory, with a storage object each: through "
-        "DLPack, NumPy or a buffer",
+        sharing(a, d): "a and d share memory, through DLPack, NumPy or a buffer",
         sharing(net, other): "net.bias and other.bias are the same object",
         sharing(net, state): "state['weight'] shares memory with net.weight: same "
         "offset, shape and stride; and 1 more pair",
-        sharing(low, high): "no: one storage, but no byte in common (low is within "
-        "bytes 0 to 16, high is within bytes 16 to 32)",
-        sharing(even, odd): "no: one storage, but no byte in common (even is within "
-        "bytes 0 to 3999996, odd is within bytes 4 to 4000000)",
+        sharing(
+            even, odd
+        ): "no: one storage, but no byte in common: even has offset 0, "
+        "stride (2,), odd has offset 1, stride (2,)",
         sharing(a, copied): "no: copied has its own memory",
-        sharing(a, m): "no: m has no data",
-        sharing(a, e): "no: e is empty, no memory",
+        sharing(a, m): "no, because of m: it has no data",
+        sharing(a, e): "no, because of e: empty, no memory",
         sharing(net, [a]): "no: nothing in [a] shares memory with net",
-        sharing(sparse, a): "not known: sparse has no storage (layout "
+        sharing(masked, a): "not known, because of masked: it wraps other tensors",
+        sharing(parts, a): "not known, because of parts: a nested tensor (layout "
+        "jagged)",
+        sharing(sparse, a): "not known, because of sparse: no storage (layout "
         "sparse_coo, Tensor)",
     }
     for found, why in told.items():
         assert str(found) == repr(found) == why
-        assert bool(found) != why.startswith(("no", "not"))
+        assert bool(found) == (why[:3] not in ("no:", "no,", "not"))
         assert found.known == (not why.startswith("not known"))
 
 
-def numbers(first: int, shape: list, strides: list, size: int) -> set[int]:
-    steps = [
-        [n * s for n in range(length)] for length, s in zip(shape, strides, strict=True)
-    ]
-    begins = [first + sum(step) for step in itertools.product(*steps)]
+def bytes_of(first: int, shape: list, strides: list, size: int) -> set[int]:
+    places = itertools.product(*map(range, shape))
+    begins = [first + sum(map(operator.mul, place, strides)) for place in places]
     return {begin + byte for begin in begins for byte in range(size)}
 
 
-WINDOW = st.integers(0, 3).flatmap(
-    lambda dims: st.tuples(
-        st.integers(0, 60),
-        st.lists(st.integers(0, 4), min_size=dims, max_size=dims),
-        st.lists(st.integers(-9, 24), min_size=dims, max_size=dims),
-        st.sampled_from([1, 2, 4, 8]),
-    )
-)
-
-
-@settings(max_examples=400, deadline=None)
-@given(WINDOW, WINDOW)
-def test_overlap_is_what_counting_bytes_finds(one: Any, other: Any) -> None:
-    assert overlap(one, other) == bool(numbers(*one) & numbers(*other))
+def test_overlap_is_what_counting_bytes_finds() -> None:
+    chance = random.Random(0)
+    for _ in range(2000):
+        one, other = (
+            (
+                chance.randint(0, 60),
+                [chance.randint(0, 4) for _ in range(dims)],
+                [chance.randint(-9, 24) for _ in range(dims)],
+                chance.choice([1, 2, 4, 8]),
+            )
+            for dims in chance.choices(range(4), k=2)
+        )
+        assert overlap(one, other) == bool(bytes_of(*one) & bytes_of(*other))
 
 
 def test_flows_are_what_backward_gives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +113,12 @@ def test_flows_are_what_backward_gives(monkeypatch: pytest.MonkeyPatch) -> None:
         flows(y + 1, w)
 
 
-# Assertions ---------------------------------------------------------------------------
+def failing(kind: type[Exception], call: Callable[[], object]) -> str:
+    """Return the message of an error, of which pytest shows no frame of ours."""
+    with pytest.raises(kind) as caught:
+        call()
+    assert len(caught.traceback.filter(caught)) == 2  # that above, and the call
+    return str(caught.value)
 
 
 def test_what_fails_says_why_by_the_callers_names() -> None:
@@ -125,143 +128,84 @@ def test_what_fails_says_why_by_the_callers_names() -> None:
     total, score = (w * frozen * far.detach()).sum(), net(torch.ones(3, 2)).sum()
     assert_sharing(a, b)
     assert_no_sharing(net, copy.deepcopy(net), {"x": a})
-    assert_gradient_reaches(total, w)
     assert_gradient_reaches(score, net)  # not its buffers
     assert_no_gradient_reaches(total, frozen, far, net)
     cut, many = total.detach(), [leaf(1.0) for _ in range(8)]
     failures = {
         "b is a view of a: offset 4, stride (1,)": lambda: assert_no_sharing(c, a, b),
         "no: c has its own memory": lambda: assert_sharing(a, b, c),
-        "no gradient reaches frozen: requires_grad is False; far: no path, the graph "
-        "of total reaches w only": lambda: assert_gradient_reaches(
-            total, w, frozen, far
+        "not known, because of a.to_sparse(): no storage (layout sparse_coo, Tensor)": (
+            lambda: assert_no_sharing(c, a.to_sparse())
         ),
-        "no gradient reaches weight and bias: cut has no graph (its requires_grad is "
-        "False)": lambda: assert_gradient_reaches(cut, net),
+        "no gradient reaches frozen: requires_grad is False; far: no path in the graph "
+        "of total": lambda: assert_gradient_reaches(total, w, frozen, far),
+        "no gradient reaches weight and bias: there is no graph of cut": (
+            lambda: assert_gradient_reaches(cut, net)
+        ),
         "no gradient reaches list[0], list[1], list[2], list[3], list[4] and 3 more "
-        "tensors: no path, the graph of total reaches none of the tensors": (
-            lambda: assert_gradient_reaches(total, [*many])
+        "tensors: no path in the graph of w": lambda: assert_gradient_reaches(
+            w, [*many]
         ),
-        "a gradient of total reaches w": lambda: assert_no_gradient_reaches(total, w),
+        "a gradient reaches w": lambda: assert_no_gradient_reaches(total, w, far),
     }
     for message, call in failures.items():
-        with pytest.raises(AssertionError) as caught:
-            call()
-        assert str(caught.value) == message
-        assert shown(caught) == 2
-    with pytest.raises(AssertionError, match="not known"):
-        assert_no_sharing(a, torch.eye(2).to_sparse())
-
-
-def shown(caught: pytest.ExceptionInfo) -> int:
-    """Return how many frames pytest shows: those of the test, and none of ours."""
-    return len(caught.traceback.filter(caught))
-
-
-def test_what_is_refused_shows_no_frame_of_ours() -> None:
-    a, net = torch.ones(1), torch.nn.Linear(2, 2)
+        assert failing(AssertionError, call) == message
     refused = {
-        "assert_no_sharing() takes at least two": lambda: assert_no_sharing(net),
+        "assert_no_sharing() takes tensors,": lambda: assert_no_sharing(net),
         "assert_sharing() takes tensors, arrays,": lambda: assert_sharing(a, 3),
         "takes modules and tensors after loss": lambda: assert_gradient_reaches(a),
         "takes a tensor as loss, not int": lambda: assert_no_gradient_reaches(3, a),
         "flows() takes a tensor as loss, not int": lambda: flows(3, a),
-        "sharing() takes tensors, arrays, or modules": lambda: sharing(a, []),
+        "sharing() takes tensors, arrays, modules": lambda: sharing(a, []),
         "saved() takes tensors, not int": lambda: saved(3),
         "holders() takes a tensor or an array, not list": lambda: holders([a]),
     }
     for message, call in refused.items():
-        with pytest.raises(TypeError) as caught:
-            call()
-        assert message in str(caught.value) and shown(caught) == 2
+        assert message in failing(TypeError, call)
 
 
-# Who keeps a memory -------------------------------------------------------------------
-
-
-def texts(found: Any, kind: str | None = None) -> set[str]:
-    data = found.to_dict()["holders"]
-    return {one["text"] for one in data if kind in (None, one["kind"])}
-
-
-def test_names_and_paths_lead_to_a_memory() -> None:
-    class Store:
-        __slots__ = ("kept",)
-        last: Any = None
-
-    x, store, cache = torch.ones(10), Store(), {"a": [0]}
-    other, array, pair = x[1:], x.numpy(), namedtuple("Pair", "first second")(1, x)
+def test_names_items_attributes_closures_and_caches_lead_to_a_memory() -> None:
+    x, cache, net = torch.ones(10), {"a": [0]}, torch.nn.Sequential(torch.nn.Module())
+    part, array = x[1:], x.numpy()
     cache["a"] += [x]
-    store.kept = x
-    Store.last, box = x, torch.nn.ModuleDict({"one": torch.nn.Module()})
-    box["one"].seen = [x]
-    found = holders(x)
-    assert texts(found, "name") == {"x", "other", "array"}
-    assert texts(found, "path") >= {
-        *("cache['a'][1]", "store.kept", "pair.second", "box.one.seen[0]"),
-        "Store.last",
-    }
-    same = {one["text"]: one["same"] for one in found.to_dict()["holders"]}
-    assert same["x"] and not same["other"] and not same["array"]
-    first, *_, last = repr(found).split("\n")
-    assert first == "The memory of x (40 bytes on cpu) is kept alive by"
-    assert "  cache['a'][1] (here)\n" in repr(found) and last.endswith(
-        "cannot be seen."
-    )
-    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
-    assert (array.size, other.numel(), len(pair)) == (10, 9, 2)
-    assert "nothing that can be seen" in repr(holders(np.ones(3)))
-    sparse = torch.eye(2).to_sparse()
-    assert texts(holders(sparse)) == {"sparse"}
-
-
-def test_modules_optimizers_and_graphs_lead_to_a_memory() -> None:
-    net, x = torch.nn.Sequential(torch.nn.Linear(3, 2)), torch.ones(3)
-    optimizer = torch.optim.Adam(net.parameters())
-    loss = net(torch.ones(1, 3)).sum()
-    loss.backward()
-    optimizer.step()
-    weight = "optimizer.param_groups[0]['params'][0]"
-    assert texts(holders(net[0].weight)) >= {
-        *("net.0.weight", weight, "optimizer.state (as a key)"),
-    }
-    assert texts(holders(net[0].weight.grad)) >= {"net.0.weight.grad"}
-    loss = (leaf(3.0) * x).sum()
-    behind = "MulBackward0.other, saved for backward, behind loss"
-    assert texts(holders(x), "saved") == {behind}
-    loss.backward()
-    assert texts(holders(x), "saved") == set()
-
-
-def test_closures_hooks_and_caches_lead_to_a_memory() -> None:
-    def make() -> tuple[Any, torch.Tensor]:
-        inside = torch.ones(2)
-        return (lambda gradient: gradient * inside), inside
-
-    hook, x = make()
-    leaf(1.0, 1.0).register_hook(hook)
-    assert "hook (its closure)" in texts(holders(x))
-    unit = functools.lru_cache(lambda t: t / t.norm())
+    net[0].seen, net[0].weight = [x], torch.nn.Parameter(x)
+    net[0].weight.grad = torch.ones(10)
+    optimizer = torch.optim.SGD(net.parameters())
+    hook = (lambda kept: lambda gradient: gradient * kept)(x)
+    unit = functools.lru_cache(lambda tensor: tensor / tensor.norm())
     unit.__qualname__, y = "unit", unit(x)
-    cache = "the cache of unit (functools.lru_cache)"
-    assert cache in texts(holders(x)) and texts(holders(y)) == {"y", cache}
+    other, cached = ": a tensor that shares its memory", "the cache of unit (lru_cache)"
+    assert {*holders(x).texts} >= {
+        *("x (here)", f"part (here){other}", f"array (here){other}"),
+        *("cache['a'][1] (here)", "net.0.seen[0] (here)", cached),
+        *("hook.__closure__[0].cell_contents (here)", f"net.0.weight (here){other}"),
+        f"optimizer.param_groups[0]['params'][0] (here){other}",
+    }
+    assert holders(y).texts == ["y (here)", cached]
+    assert "net.0.weight.grad (here)" in holders(net[0].weight.grad).texts
+    assert repr(holders(y)).split("\n") == [
+        "The memory of y (40 bytes on cpu) is kept alive by",
+        *("  y (here)", f"  {cached}"),
+        "What only C++ holds, as a graph does, is not seen.",
+    ]
+    assert "\n  nothing that can be seen\n" in repr(holders(np.ones(3)))
+    for z in (torch.ones(1),):  # which the loop holds
+        assert "<tuple_iterator>…[0] (no name leads to it)" in holders(z).texts
+    assert (array.size, part.numel(), len(optimizer.state), hook(1).sum()) == (
+        10, 9, 0, 10
+    )  # fmt: skip
 
 
 def test_where_a_name_is_and_that_nothing_is_kept_alive() -> None:
-    def inner(given: torch.Tensor) -> set[tuple[str, str]]:
-        found = holders(given).to_dict()["holders"]
-        return {(one["text"], one["where"]) for one in found}
+    def inner(given: torch.Tensor) -> list[str]:
+        return holders(given).texts
 
     x, here = torch.ones(3), "test_where_a_name_is_and_that_nothing_is_kept_alive"
-    assert inner(x) >= {("given", "here"), ("x", f"in {here}")}
+    assert {*inner(x)} >= {"given (here)", f"x (in {here})"}
     gone, found = weakref.ref(x), holders(x)
-    assert texts(holders(x)) == {"x"}
     del x
     assert gone() is None  # at once: the copy of the names that a frame has is gone
-    assert texts(found) == {"x"}
-
-
-# What is saved for backward ----------------------------------------------------------
+    assert found.texts == ["x (here)"]
 
 
 class Doubled(torch.autograd.Function):
@@ -273,16 +217,10 @@ class Doubled(torch.autograd.Function):
         ctx.save_for_backward(data)
         return data * 2
 
-    @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
-        """Pass on twice the gradient."""
-        return gradient * 2
-
 
 def test_each_saved_memory_is_told_once_by_the_callers_names() -> None:
     net, x = torch.nn.Linear(3, 3, bias=False), torch.ones(2, 3, requires_grad=True)
-    h = net(x).relu()
-    at = torch.tensor([0])
+    h, at = net(x).relu(), torch.tensor([0])
     y = (h * h).sum() + Doubled.apply(x)[at].sum()
     assert repr(saved(y)).split("\n") == [
         "saved for backward: 92 bytes in 4 blocks of memory",
@@ -293,14 +231,14 @@ def test_each_saved_memory_is_told_once_by_the_callers_names() -> None:
         "MmBackward0.self (2, 3) float32",
         " 8 bytes  at          IndexBackward0.indices[0] (1,) int64",
     ]
-    data = saved(y).to_dict()
-    assert data["total"] == 92 and json.loads(json.dumps(data)) == data
-    y.backward()
-    freed = saved(y)
-    assert freed.to_dict()["total"] == 0
-    assert "freed by backward: MulBackward0, 2 times; " in repr(freed)
+    assert saved(y).total == 92
+    loss = (h * h).sum()
+    loss.backward()
+    assert (saved(loss).total, saved(loss).memories) == (0, [])
+    assert "not counted: freed by backward, 5 times" in repr(saved(loss))
     w = torch.ones(100, requires_grad=True)  # a view and its base are one memory
     assert repr(saved(w[:3] * w[3:6])).startswith("saved for backward: 400 bytes\n")
+    assert repr(saved(w.exp().add_(1))).endswith("\nnot counted: changed in place")
     assert repr(saved(torch.ones(2))) == "saved for backward: 0 bytes"
 
 
@@ -312,8 +250,7 @@ def test_no_hook_is_run_and_nothing_is_kept_alive() -> None:
     w = torch.ones(2, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda one: one, heard.append):
         y = w.exp()
-    assert "packed by a hook, not looked into: ExpBackward0" in repr(saved(y))
-    assert heard == []
+    assert "not counted: packed by a hook" in repr(saved(y)) and heard == []
     h = w.exp()
     gone, found = weakref.ref(h), saved(h.sum() + h.exp())
     del h

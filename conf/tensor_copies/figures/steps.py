@@ -59,7 +59,10 @@ def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
             from tensor_maps.steps.watch import Steps
 
             _watching[lesson] = Steps(script.stem)
-            _watching[lesson].follow(script.read_text(encoding="utf-8"), str(script))
+            _watching[lesson].follow(
+                script.read_text(encoding="utf-8"),
+                lambda frame: Path(frame.f_code.co_filename).resolve() == script,
+            )
     elif seen := _watching.pop(lesson, None):
         seen.stop()
         passed = path.parents[2] / f"{lesson}.md5"  # the gallery's note

@@ -40,18 +40,8 @@ _HOMES = {
     "sharing": "relations",
     "tensor_map": "maps",
 }
-__all__ = [
-    "Steps",
-    "TensorMap",
-    "__version__",
-    "flows",
-    "holders",
-    "load_ipython_extension",
-    "saved",
-    "sharing",
-    "steps",
-    "tensor_map",
-]
+__all__ = ["Steps", "TensorMap", "__version__", "flows", "holders", "saved", "steps"]
+__all__ += ["load_ipython_extension", "sharing", "tensor_map"]
 
 
 def __getattr__(name: str) -> Any:

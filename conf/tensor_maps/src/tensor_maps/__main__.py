@@ -31,9 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.output:
         parser.error("no page was given to write")
     if page.suffix != ".html":
-        parser.error(
-            f"steps are saved as HTML: name the page like steps.html, not {page}"
-        )
+        parser.error(f"steps are saved as HTML: name it like steps.html, not {page}")
     if not page.parent.is_dir():
         parser.error(f"there is no folder {page.parent} to write {page.name} into")
     try:
@@ -47,9 +45,8 @@ def _run(source: str, line: list[str], page: Path) -> int:
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
     script = line[0]
-    module = ModuleType("__main__")
-    module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
-    sys.modules["__main__"] = module
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    vars(module).update(__file__=script, __builtins__=__builtins__, __cached__=None)
     sys.argv = line
     sys.path[0] = os.path.dirname(os.path.realpath(script))  # noqa: PTH120
     seen = Steps(Path(script).name)

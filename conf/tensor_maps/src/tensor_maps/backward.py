@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,50 +21,39 @@ from tensor_maps.words import as_tuple, count_of, listing, size_of
 MOST_LINES = 40
 
 
+@dataclass(frozen=True, repr=False)
 class Saved:
-    """What graphs have saved for backward: a table as text, and data. No tensor."""
+    """What graphs have saved for backward: a table as text, and data. No tensor.
 
-    def __init__(self, data: dict) -> None:
-        self._data = data
+    ``total`` is in bytes. ``memories`` has, the largest first, ``bytes``, ``names`` (of
+    the tensors on it that the caller knows) and ``saved``, a text for each tensor that
+    a node saved. ``not_counted`` has how many more there are, by the reason.
+    """
 
-    def to_dict(self) -> dict:
-        """Return what was found, as data that JSON can hold.
-
-        ``format`` is 2. ``total`` is the number of bytes of all memories together.
-        ``memories`` has one entry each, the largest first: ``bytes``, ``device``,
-        ``names`` (of the tensors on it that the caller knows), and ``saved``, a list of
-        texts: node, its name for the tensor, shape, dtype. ``freed`` and ``packed``
-        count by the name of nodes what is freed, and what a hook has packed, which is
-        not unpacked. ``ended``: whether the graph goes on after the operations that
-        were looked at.
-        """
-        return copy.deepcopy(self._data)
+    total: int
+    memories: list[dict]
+    not_counted: dict[str, int]
 
     def __repr__(self) -> str:
-        data, memories = self._data, self._data["memories"]
-        blocks = f" in {len(memories)} blocks of memory" if memories[1:] else ""
-        lines = [f"saved for backward: {size_of(data['total'])}{blocks}"]
+        number = len(self.memories)
+        blocks = f" in {number} blocks of memory" if number > 1 else ""
+        lines = [f"saved for backward: {size_of(self.total)}{blocks}"]
         rows = [
-            (
-                size_of(m["bytes"]),
-                listing(m["names"]) or "no name",
-                _counted(m["saved"]),
-            )
-            for m in memories[:MOST_LINES]
+            (size_of(m["bytes"]), listing(m["names"]) or "no name", _counts(m["saved"]))
+            for m in self.memories[:MOST_LINES]
         ]
-        wide = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines += [f"{a:>{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows]
-        if more := memories[MOST_LINES:]:
-            size = size_of(sum(one["bytes"] for one in more))
-            lines.append(f"and {count_of(len(more), 'smaller one')}, {size}")
-        if data["freed"]:
-            lines.append(f"freed by backward: {_counted(data['freed'])}")
-        if data["packed"]:
-            packed = "packed by a hook, not looked into"
-            lines.append(f"{packed}: {_counted(data['packed'])}")
-        if data["ended"]:
-            lines.append(f"the graph continues after {MOST_FOLLOWED:,} operations")
+        if number > MOST_LINES:
+            lines.append(f"and {count_of(number - MOST_LINES, 'smaller one')}")
+        if self.not_counted:
+            lines.append(f"not counted: {_counts(self.not_counted)}")
         return "\n".join(lines)
+
+
+def _counts(texts: list[str] | dict[str, int]) -> str:
+    counts = Counter(texts).items()
+    return "; ".join(f"{one}, {n} times" if n > 1 else one for one, n in counts)
 
 
 def saved(*values: object, **named: object) -> Saved:
@@ -72,12 +61,8 @@ def saved(*values: object, **named: object) -> Saved:
 
     The text is a table with the largest memory first. It lists the bytes, whose memory
     it is, and the nodes that saved it. A tensor and its views count as the same memory.
-
-    Parameters
-    ----------
-    *values, **named
-        Tensors of any shape, modules and containers. Their graphs are followed. Memory
-        is named after these arguments and after what the caller's variables hold.
+    The values are tensors of any shape, or modules and containers with some. Memory is
+    named after these arguments and after what the caller's variables hold.
 
     Raises
     ------
@@ -86,99 +71,80 @@ def saved(*values: object, **named: object) -> Saved:
 
     Notes
     -----
-    It reads the ``_saved_*`` attributes of the nodes, and ``saved_tensors`` of custom
-    functions. It doesn't see tensors that a function keeps in another place
-    (``ctx.x = x``), or memory that kernels use temporarily in backward. It doesn't
-    unpack a tensor that a hook packed, if PyTorch says so (2.7 and newer).
+    It doesn't see tensors that a custom function keeps elsewhere (``ctx.x = x``), or
+    memory that kernels use temporarily in backward. It doesn't unpack a tensor that a
+    hook packed, if PyTorch says so (2.7 and newer). It looks at 20,000 operations.
     """
     __tracebackhide__ = True
     frame = sys._getframe(1)
     given, _ = name_values(argument_texts(frame, len(values)), values, named)
-    tensors = [one for one in given.values() if isinstance(one, torch.Tensor)]
-    if not tensors:
+    starts = [
+        tried(lambda one=one: one.grad_fn)
+        for one in given.values()
+        if isinstance(one, torch.Tensor)
+    ]
+    if not starts:
         kinds = listing([type(one).__name__ for one in (*values, *named.values())])
         raise TypeError(f"saved() takes tensors, not {kinds or 'nothing'}")
-    scope = {**frame.f_globals, **frame.f_locals}
+    found = find({**frame.f_globals, **frame.f_locals})
     forget_copy(frame)
-    # Tools keep values under names that no program can have.
-    found = find({n: one for n, one in scope.items() if str(n).isidentifier()})
-    names = {id(value): name for name, value in given.items()}
-    known = dict(given)
-    for name in sorted(found.values, key=found.ranks.get):  # plain names first
-        value = found.values[name]
-        if names.setdefault(id(value), name) is name:
-            known[name] = value
+    plain_first = sorted(found.values.items(), key=lambda one: found.ranks[one[0]])
+    known: dict[int, tuple[str, Any]] = {}
+    for name, value in [*given.items(), *plain_first]:
+        known.setdefault(id(value), (name, value))
     with unseen():
-        return Saved(_saved(tensors, known))
+        return _saved(starts, [*known.values()])
 
 
-def _saved(tensors: list[torch.Tensor], known: dict[str, Any]) -> dict:
-    starts = [(tried(lambda one=one: one.grad_fn), None) for one in tensors]
-    nodes = list(itertools.islice(functions_behind(starts), MOST_FOLLOWED + 1))
+def _saved(starts: list, known: list[tuple[str, Any]]) -> Saved:
     kept: list[tuple[str, Any]] = []
-    counts = {"freed": Counter(), "packed": Counter()}
-    for node, _ in nodes[:MOST_FOLLOWED]:
-        for what, value in saved_by(node):
-            if isinstance(value, str):
-                counts[value][node_name(node)] += 1
+    not_counted: Counter[str] = Counter()
+    walk = functions_behind(starts)
+    for node in list(itertools.islice(walk, MOST_FOLLOWED)):
+        for what, value in _saved_by(node):
+            if isinstance(value, torch.Tensor):
+                form = f"{as_tuple(shape_of(value))} {value.dtype}"
+                text = f"{node_name(node)}.{what} {form.replace('torch.', '')}"
+                kept.append((text, value))
             else:
-                dtype = str(value.dtype).removeprefix("torch.")
-                form = f"{as_tuple(shape_of(value))} {dtype}"
-                kept.append((f"{node_name(node)}.{what} {form}", value))
-    named = [*kept, *known.items()]
-    memories, without = placed(value for _, value in named)
-    nowhere: dict[int, list[int]] = {}
-    for number in without:
-        nowhere.setdefault(id(named[number][1]), []).append(number)
+                not_counted[value] += 1
+    memories, nowhere = placed(value for _, value in [*kept, *known])
+    not_counted.update(why for at, why in nowhere.items() if at < len(kept))
+    if next(walk, None):
+        not_counted[f"what is behind {MOST_FOLLOWED:,} operations"] += 1
     found = []
-    for lane in [*lanes(memories), *nowhere.values()]:
-        here = [number for number in lane if number < len(kept)]
+    for lane in lanes(memories):
+        here = [at for at in lane if at < len(kept)]
         if here:
-            where = [memories[number] for number in here if number in memories]
-            stop = max((one.stop for one in where), default=0)
-            entry = {
-                "bytes": stop - min((one.start for one in where), default=0),
-                "device": str(named[here[0]][1].device),
-                "names": [named[n][0] for n in lane if n >= len(kept)],
-                "saved": [named[number][0] for number in here],
-            }
-            found.append(entry)
-    return {
-        "format": 2,
-        "total": sum(one["bytes"] for one in found),
-        "memories": sorted(found, key=lambda one: -one["bytes"]),
-        **{what: dict(count) for what, count in counts.items()},
-        "ended": len(nodes) > MOST_FOLLOWED,
-    }
+            start = min(memories[at].start for at in here)
+            stop = max(memories[at].stop for at in here)
+            names = [known[at - len(kept)][0] for at in lane[len(here) :]]
+            said = [kept[at][0] for at in here]
+            found.append({"bytes": stop - start, "names": names, "saved": said})
+    found.sort(key=lambda one: -one["bytes"])
+    return Saved(sum(one["bytes"] for one in found), found, dict(not_counted))
 
 
-def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a node has saved: a name, and the tensor, "freed" or "packed"."""
-    names = [name for name in dir(node) if name.startswith("_saved_")]
-    if hasattr(type(node), "_raw_saved_tensors"):
-        names.append("saved_tensors")
-    for name in names:
-        what = name.removeprefix("_saved_")
+def _saved_by(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a node has saved: a name, and the tensor or why it cannot be had."""
+    for name in dir(node):
+        is_custom = name == "saved_tensors" and hasattr(node, "_raw_saved_tensors")
+        if not name.startswith("_saved_") and not is_custom:
+            continue
         # A list is of hooks of its own; the first one tells for all.
         raw = tried(lambda one=name: getattr(node, "_raw_" + one.lstrip("_")))
         first = raw[0] if isinstance(raw, tuple) and raw else raw
         if getattr(first, "unpack_hook", None) is not None:
-            yield what, "packed"
+            yield name, "packed by a hook"
             continue
         try:
             value = getattr(node, name)
         except Exception as error:  # each node refuses in a way of its own
-            if "freed" in str(error):
-                yield what, "freed"
+            freed = "freed" in str(error)
+            yield name, "freed by backward" if freed else "changed in place"
             continue
-        parts = {what: value}
-        if isinstance(value, tuple | list):
-            parts = {f"{what}[{at}]": one for at, one in enumerate(value)}
-        for part, one in parts.items():
+        many = isinstance(value, tuple | list)
+        for at, one in enumerate(value if many else [value]):
             if isinstance(one, torch.Tensor):
-                yield part, one
-
-
-def _counted(said: list[str] | dict[str, int]) -> str:
-    counts = Counter(said).items()
-    return "; ".join(f"{one}, {n} times" if n > 1 else one for one, n in counts)
+                what = name.removeprefix("_saved_")
+                yield f"{what}[{at}]" if many else what, one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import itertools
 import linecache
 import re
@@ -11,7 +10,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Container, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -20,16 +19,14 @@ import torch
 from tensor_maps.reading import is_drawn, tried
 from tensor_maps.words import count_of
 
-MOST_NAMES, MOST_NOTES = 40, 3
+MOST_NAMES = 40
 # Of a list, a dict or an object: how many items are looked into, the first half of
 # them from its beginning and the others from its end. A namespace is looked at after
 # each statement, what a call is given once.
 MOST_ITEMS, MOST_GIVEN_ITEMS = 100, 10_000
-# How deep; how many containers, times the above; of how many items the type is asked.
-MOST_DEPTH, MOST_VISITED, MOST_TYPES = 6, 20, 20_000
-# Names of IPython: its history, and results such as _, __, _1 and _i2.
-HISTORY = ("In", "Out")
-NOT_LOOKED_AT = re.compile(r"__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
+MOST_DEPTH, MOST_VISITED = 6, 20  # how deep; how many containers, times the above
+# Of IPython: results such as _, __, _1 and _i2; of pytest: @py.
+NOT_LOOKED_AT = re.compile(r"@|__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
 PLAIN = (int, float, complex, bool, str, bytes, type(None))
 NOT_ENTERED = (type, types.ModuleType, types.FunctionType, types.MethodType)
 NOT_ENTERED_OF = frozenset({
@@ -68,7 +65,10 @@ def find(
     parameters (``optimizer.state[net.weight]['exp_avg']``, or its number if nothing
     else names it). Of ``names``, if they are given, only those are looked at.
     """
-    return _Walk(_roots_of(namespace, names)).found(asked)
+    roots = _roots_of(namespace)
+    if names is not None:
+        roots = [root for root in roots if root[0] in names]
+    return _Walk(roots).found(asked)
 
 
 def parts_of(name: str, value: Any) -> dict[str, Any]:
@@ -79,65 +79,57 @@ def parts_of(name: str, value: Any) -> dict[str, Any]:
     return _Walk([(name, value)], MOST_GIVEN_ITEMS).found().values
 
 
-def _roots_of(
-    namespace: Any, names: Container[str] | None = None
-) -> list[tuple[str, Any]]:
+def _roots_of(namespace: Any) -> list[tuple[str, Any]]:
     """Return the names of a namespace that can lead to tensors, with what they hold."""
     return [
         (str(name), value)
         for name, value in list(namespace.items())
         if type(value) not in PLAIN
         and not NOT_LOOKED_AT.match(str(name))
-        and not (name in HISTORY and not is_drawn(value))
-        and (names is None or name in names)
+        and (name not in ("In", "Out") or is_drawn(value))  # the history of IPython
     ]
 
 
 class _Walk:
     """What is found on the way through what some names hold: the roots.
 
-    ``parts`` are the names found by each root, and ``refers`` the ids of what each
-    refers to and another root names.
+    ``root_of`` has for each name the root that led to it, ``refers`` for each root the
+    ids of what it refers to and another one names.
     """
 
     def __init__(
-        self,
-        roots: list[tuple[str, Any]],
-        most: int = MOST_ITEMS,
-        buffers: bool = True,
+        self, roots: list[tuple[str, Any]], most: int = MOST_ITEMS, buffers: bool = True
     ) -> None:
         self.roots, self.most, self.buffers = roots, most, buffers
         self.ids = {id(value) for _, value in roots}
         self.values: dict[str, Any] = {}
-        self.parts: list[list[str]] = [[] for _ in roots]
+        self.root_of: dict[str, int] = {}
+        self.is_empty = [True] * len(roots)
         self.refers: list[set[int]] = [set() for _ in roots]
         self.more = self.visited = 0
         self.optimizers: dict[int, tuple[int, str, Any]] = {}
         for at, (name, value) in enumerate(roots):
             self.at = at
-            tried(lambda n=name, v=value: self.enter(n, v))
+            tried(partial(self.enter, name, value))
         # Last, as by then their parameters have better names.
         for at, name, optimizer in self.optimizers.values():
             self.at = at
-            tried(lambda n=name, o=optimizer: self.enter_optimizer(n, o))
+            tried(partial(self.enter_optimizer, name, optimizer))
 
     def found(self, asked: Container[str] = ()) -> Found:
         """Return what was found; ``asked`` are names of roots."""
-        ranks, referred, wanted = {}, set(), set()
-        for at, (name, value) in enumerate(self.roots):
-            ranks |= dict.fromkeys(self.parts[at], _rank_of(value))
-            if name in asked:
-                wanted.update(self.parts[at])
-                referred |= self.refers[at]
-        if referred:
-            for (_, value), parts in zip(self.roots, self.parts, strict=True):
-                wanted |= {
-                    part
-                    for part in parts
-                    if id(value) in referred or id(self.values[part]) in referred
-                }
-        values = {name: self.values[name] for name in ranks}
-        return Found(values, ranks, wanted, self.more)
+        wanted = {at for at, (name, _) in enumerate(self.roots) if name in asked}
+        referred = set().union(*(self.refers[at] for at in wanted))
+        wanted |= {at for at, (_, v) in enumerate(self.roots) if id(v) in referred}
+        ranks = [_rank_of(value) for _, value in self.roots]
+        in_order = sorted(self.root_of.items(), key=lambda one: one[1])
+        values = {name: self.values[name] for name, _ in in_order}
+        return Found(
+            values,
+            {name: ranks[at] for name, at in in_order},
+            {n for n, at in in_order if at in wanted or id(values[n]) in referred},
+            self.more,
+        )
 
     def add(self, name: str, value: Any) -> None:
         """Note a tensor, under a name that no other has."""
@@ -145,7 +137,8 @@ class _Walk:
             numbered = (f"{name} ({number})" for number in itertools.count(2))
             name = next(n for n in numbered if self.values.get(n, value) is value)
         self.values[name] = value
-        self.parts[self.at].append(name)
+        self.root_of.setdefault(name, self.at)
+        self.is_empty[self.at] = False
 
     def enter(self, name: str, value: Any, above: tuple = ()) -> None:
         """Add a tensor, or all that something holds."""
@@ -176,17 +169,15 @@ class _Walk:
         for key, inner in own.get("_modules", {}).items():
             if inner is not None and id(inner) not in above:
                 self.enter_module(f"{name}.{key}", inner, (*above, id(inner)))
-        if self.buffers and len(own) > len(_IN_EACH_MODULE):
-            for key, item in own.items():
-                usual = key in _IN_EACH_MODULE or type(item) in PLAIN
-                if not (usual or self.is_named(item)):
-                    self.enter(f"{name}.{key}", item, above)
+        for key, item in own.items() if self.buffers else ():
+            usual = key in _IN_EACH_MODULE or type(item) in PLAIN
+            if not (usual or self.is_named(item)):
+                self.enter(f"{name}.{key}", item, above)
 
     def enter_optimizer(self, name: str, optimizer: Any) -> None:
         """Add the state of each parameter, and the parameters that have no name."""
-        name_of: dict[int, Any] = {}
-        for known, value in self.values.items():
-            name_of.setdefault(id(value), known)
+        # Of several names of a tensor the first.
+        name_of: dict[int, Any] = {id(v): n for n, v in reversed(self.values.items())}
         number = 0
         for at, group in enumerate(optimizer.param_groups):
             for place, tensor in enumerate(group["params"]):
@@ -208,8 +199,8 @@ class _Walk:
         """Yield what a container or an object holds, with the path that leads there."""
         are_attributes, labels, items = _inside(value, kind)
         if len(items) > self.most:
-            if {*map(type, itertools.islice(items, MOST_TYPES))} <= {*PLAIN}:
-                return
+            if {*map(type, items[:20_000])} <= {*PLAIN}:
+                return  # a long list of numbers
             self.more += len(items) - self.most
             half = self.most // 2
             labels, items = ([*one[:half], *one[-half:]] for one in (labels, items))
@@ -240,7 +231,8 @@ def _inside(value: Any, kind: type) -> tuple[bool, Sequence, Sequence]:
 
     The methods of a subclass may be the program's own code, and are not called.
     """
-    if issubclass(kind, tuple) and (fields := _fields_of(kind)):
+    fields = getattr(kind, "__match_args__", ()) if issubclass(kind, tuple) else ()
+    if fields:  # of a named tuple, as torch.max() returns
         return True, fields, [*tuple.__iter__(value)][: len(fields)]
     for base in (list, tuple, deque):
         if issubclass(kind, base):
@@ -252,17 +244,9 @@ def _inside(value: Any, kind: type) -> tuple[bool, Sequence, Sequence]:
         return True, (), ()
     own = tried(lambda: object.__getattribute__(value, "__dict__"))
     if type(own) is not dict or not own:  # perhaps a data class with slots
-        fields = [field.name for field in tried(lambda: dataclasses.fields(kind), ())]
-        own = {name: tried(lambda n=name: getattr(value, n)) for name in fields}
+        fields = getattr(kind, "__dataclass_fields__", ())
+        own = {name: tried(partial(getattr, value, name)) for name in fields}
     return True, [*own], [*own.values()]
-
-
-@lru_cache(maxsize=512)
-def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of a named tuple's items, or none if it is a plain tuple."""
-    named = getattr(kind, "_fields", ())
-    is_result = kind.__module__ == "torch.return_types"
-    return tuple(kind.__match_args__ if is_result else named)
 
 
 @lru_cache(maxsize=512)
@@ -308,51 +292,40 @@ def _texts_in(frame: FrameType) -> list[str | None]:
 def name_values(
     texts: list[str | None], values: tuple, named: dict[str, Any], buffers: bool = True
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the tensors and arrays in what a call is given, and what has none.
+    """Return the tensors and arrays in what a call is given, and notes of the rest.
 
-    Parameters
-    ----------
-    texts
-        The source of each of the ``values``, after which they are named, or None.
-    values
-        What :func:`find` looks into.
-    named
-        The same by name.
-    buffers
-        Whether a module has more than its parameters.
+    ``texts`` has the source of each of the ``values``, after which they are named, or
+    None; ``named`` has more by name. Without ``buffers``, only the parameters of a
+    module are found.
     """
     given = []  # names and values, with the roots that each gives
     for number, (text, value) in enumerate(zip(texts, values, strict=True), 1):
         kind = "tensor" if is_drawn(value) else type(value).__name__
         name = text or f"{kind} {number}"
-        if is_drawn(value) or (text and _PLACE.fullmatch(text)):
-            given.append((name, value, [(name, value)]))
-        elif isinstance(value, dict):  # written out, or what a call returned: locals()
-            given.append((name, value, _roots_of(value)))
-        else:
-            given.append((name, value, [(kind, value)]))
+        roots = [(name, value)]
+        if not (is_drawn(value) or (text and _PLACE.fullmatch(text))):
+            # Written out, or what a call returned, as locals().
+            roots = _roots_of(value) if isinstance(value, dict) else [(kind, value)]
+        given.append((name, value, roots))
     given += [(name, value, [(name, value)]) for name, value in named.items()]
-    roots = [root for _, _, own in given for root in own]
-    walk = _Walk(roots, MOST_GIVEN_ITEMS, buffers)
-    parts = iter(walk.parts)
-    empty = [one[:2] for one in given if not any([next(parts) for _ in one[2]])]
-    notes = _why_not(empty)
+    every = [root for *_, roots in given for root in roots]
+    walk = _Walk(every, MOST_GIVEN_ITEMS, buffers)
+    are_empty = iter(walk.is_empty)
+    empty = [one[:2] for one in given if all([next(are_empty) for _ in one[2]])]
+    notes = [_why_not(*one) for one in empty]
+    if len(notes) > 3:
+        (first, _), (second, _), *others = empty
+        more = f"{first}, {second} and {len(others)} more"
+        notes = [f"{more} are not drawn: there is no tensor in them"]
     if walk.more:
         items = count_of(walk.more, "more item")
         notes.append(f"{items} of long lists, dicts or objects: not looked into")
     return walk.found().values, notes
 
 
-def _why_not(empty: list[tuple[str, Any]]) -> list[str]:
-    """Say why things are not drawn: of each, or of many together."""
-    if len(empty) > MOST_NOTES:
-        (first, _), (second, _), *others = empty
-        more = f"{first}, {second} and {len(others)} more"
-        return [f"{more} are not drawn: there is no tensor in them"]
-    return [
-        f"{name} is not drawn: "
-        + (f"{type(value).__name__} is neither tensor nor array"
-           if type(value) in PLAIN
-           else f"there is no tensor in this {type(value).__name__}")
-        for name, value in empty
-    ]  # fmt: skip
+def _why_not(name: str, value: Any) -> str:
+    kind = type(value).__name__
+    why = f"there is no tensor in this {kind}"
+    if type(value) in PLAIN:
+        why = f"{kind} is neither tensor nor array"
+    return f"{name} is not drawn: {why}"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import itertools
-import json
 import os
 import sys
+from itertools import islice
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -14,22 +13,22 @@ from tensor_maps.find import MOST_NAMES, argument_texts, find, name_values
 from tensor_maps.graph import draw_graph
 from tensor_maps.observe import observe
 from tensor_maps.pen import ALONE_FONT, DARK, EDGE, LIGHT, PAPER, printable, rect
-from tensor_maps.reading import short_hash
 from tensor_maps.scene import WIDTH, Drawing, draw_scene
 from tensor_maps.story import table_of
 
+# A dark page of JupyterLab, Colab or VS Code.
+DARK_PAGE = ":is([data-jp-theme-light=false],[theme=dark],.vscode-dark)"
 ALONE, MARGIN = "tensor-map-alone", 4 * EDGE  # of a drawing that needs no page
 
 
 class TensorMap:
-    """A picture of what was observed, which a notebook shows; ``print`` shows a table.
+    """A picture of tensors as they were when it was made, which a notebook shows.
 
-    It doesn't keep the tensors, so it always shows the state when it was made.
+    It doesn't keep the tensors. ``print`` shows a table of them.
     """
 
     def __init__(self, observed: dict, width: float = WIDTH) -> None:
-        self.observed = observed
-        self.width = width
+        self.observed, self.width = observed, width
 
     def __repr__(self) -> str:
         return table_of(self.observed)
@@ -60,28 +59,26 @@ class TensorMap:
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"save() writes a file .svg, not {Path(path).name!r}")
         made = self._drawing(self.width - 2 * MARGIN)
+        made.width, made.height = made.width + 2 * MARGIN, made.height + 2 * MARGIN
         dark = f"@media (prefers-color-scheme:dark){{.{ALONE}{{{DARK}}}}}"
         style = f"<style>.{ALONE}{{{LIGHT}}}{dark}</style>"
-        size = made.width + 2 * MARGIN, made.height + 2 * MARGIN
-        paper = rect(-MARGIN, made.top - MARGIN, *size, f'fill="{PAPER}"')
-        drawn = made.svg(f'class="{ALONE}" font-family="{ALONE_FONT}" ')
-        head, _, marks = drawn.partition(">")
-        head = head.replace(made.frame(), made.frame(MARGIN))
-        text = f"{head}>{style}{paper}{marks}"
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+        paper = rect(0, made.top, made.width, made.height, f'fill="{PAPER}"')
+        inner = f'<g transform="translate({MARGIN:g} {MARGIN:g})">'
+        made.marks = [style, paper, inner, *made.marks, "</g>"]
+        text = made.svg(f'class="{ALONE}" font-family="{ALONE_FONT}" ')
+        Path(path).write_text(text, encoding="utf-8")
 
     def _drawing(self, width: float) -> Drawing:
         draw = draw_graph if "graph" in self.observed else draw_scene
         return draw(self.observed, width=width)
 
     def _repr_html_(self) -> str:
-        # Several maps stand in one notebook: their ids have to differ.
-        name = "map-" + short_hash(json.dumps(self.observed).encode())
         made = self._drawing(self.width)
-        drawn = made.svg(f'id="{name}" style="max-width:100%;height:auto" ')
+        drawn = made.svg('style="max-width:100%;height:auto" ')
         return (
             f'<figure class="tensor-map" style="--own:{made.width:.0f}">{drawn}'
-            f"<figcaption>{escape(printable(made.caption))}</figcaption></figure>"
+            f"<figcaption>{escape(printable(made.caption))}</figcaption>"
+            f"<style>{DARK_PAGE} .tensor-map{{{DARK}}}</style></figure>"
         )
 
 
@@ -104,16 +101,15 @@ def tensor_map(
         Tensors and arrays of any shape, named after the source of the call:
         ``tensor_map(w, y)`` names them ``w`` and ``y``. Without a source, as in
         ``python -c``, they are ``tensor 1``, ``tensor 2``. A module gives its
-        parameters and buffers, a dict, a list or a tuple its items, to four levels,
-        an optimizer its state. Without any, ``tensor_map()`` shows all tensors that
-        the caller's variables lead to.
+        parameters and buffers, a dict, a list or a tuple its items, an optimizer its
+        state. Without any, ``tensor_map()`` shows all tensors that the caller's
+        variables lead to.
     width
         The most pixels that the drawing is wide. It is not wider than it needs.
     max_names
         The most tensors to show. If there are more, the first are shown, with a note.
     graph
-        Whether the graph of operations is drawn too: at most 40, those nearest to the
-        tensors first.
+        Whether the graph of operations is drawn too: the 40 nearest to the tensors.
     **named
         The same as ``values``, by name. A tensor with the name of an option is given
         in a dict: ``tensor_map({"width": width})``.
@@ -124,33 +120,23 @@ def tensor_map(
         If ``width`` or ``max_names`` isn't a whole number, or ``graph`` no bool.
     ValueError
         If ``width`` or ``max_names`` is less than one.
-
-    Notes
-    -----
-    Since 2.13, PyTorch recursively frees operations that Python has looked at. If you
-    make many maps along a growing graph, of which each looks at up to 2,000 operations,
-    this can overflow the stack.
     """
-    for option, given, kind in (
-        ("width", width, int), ("max_names", max_names, int), ("graph", graph, bool)
-    ):  # fmt: skip
+    number, either = (int, "a whole number from 1"), (bool, "True or False")
+    options = ("width", width, number), ("max_names", max_names, number)
+    for option, given, (kind, wanted) in (*options, ("graph", graph, either)):
+        said = f"tensor_map() takes {wanted} as {option}, not"
         if type(given) is not kind:  # a tensor may have such a name
-            wanted = "a whole number" if kind is int else "True or False"
-            raise TypeError(
-                f"tensor_map() takes {wanted} as {option}, not "
-                f"{type(given).__name__}; a tensor of this name is given in a dict"
-            )
+            name = type(given).__name__
+            raise TypeError(f"{said} {name}; a tensor of this name is given in a dict")
         if kind is int and given < 1:
-            raise ValueError(
-                f"tensor_map() takes a number from 1 as {option}, not {given}"
-            )
+            raise ValueError(f"{said} {given}")
     frame = sys._getframe(1)
     if values or named:
         texts = argument_texts(frame, len(values))
         found, notes = name_values(texts, values, named)
     else:
         found, notes = find(dict(frame.f_locals)).values, []
-    shown = dict(itertools.islice(found.items(), max_names))
+    shown = dict(islice(found.items(), max_names))
     if len(shown) < len(found):
         notes.append(f"{len(shown)} of {len(found)} names are shown")
     observed = observe(shown, graph=graph)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from tensor_maps.reading import (
     address_range,
     is_array,
-    is_lazy,
     is_meta,
     number_text,
     shape_of,
@@ -25,8 +24,10 @@ from tensor_maps.reading import (
 )
 
 MOST_CELLS = 12
-MOST_RUNS = 24
-MOST_LISTED_ELEMENTS = 256
+# Of a larger window, or one in more pieces, no runs are listed.
+MOST_LISTED_ELEMENTS, MOST_RUNS = 256, 24
+# Steps, after which a byte is taken to be common. Windows that PyTorch makes need few.
+MOST_TRIES = 100_000
 # Why there is no memory: that is then no question, and not unknown.
 EMPTY, NO_DATA = "empty, no memory", "it has no data"
 # What the tensors inside a sparse or a nested tensor are got by.
@@ -34,29 +35,21 @@ _PARTS = ("_values", "_indices", "values", "crow_indices", "col_indices",
           "ccol_indices", "row_indices")  # fmt: skip
 
 
-@dataclass
-class Memory:
+class Memory(NamedTuple):
     """Where the elements of one tensor or array are.
 
-    ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
-    of element zero, ``strides`` are in bytes.
+    ``start`` and ``stop`` are the addresses of the whole storage. The others are a
+    window: the address of element zero, the shape, the strides in bytes and the size
+    of an element.
     """
 
     device: str
     start: int
     stop: int
     first: int
+    shape: Sequence[int]
+    strides: Sequence[int]
     item_size: int
-    shape: list[int]
-    strides: list[int]
-    cells: Callable[[], list[str]]
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        """The address of the first byte of the window, and that after the last."""
-        if 0 in self.shape:
-            return self.first, self.first
-        return address_range(self.first, self.shape, self.strides, self.item_size)
 
 
 def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
@@ -64,18 +57,17 @@ def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     memories, nowhere = placed(objects)
     for number, why in nowhere.items():
         tensors[number]["memory"] = why
-        for part in _wrapped(objects[number]):
-            inner = tried(partial(_tensor_memory, part))
+        for inner in placed(_wrapped(objects[number]))[0].values():
             for other, memory in memories.items():
-                if isinstance(inner, Memory) and len(lanes({0: inner, 1: memory})) == 1:
-                    names = tensors[number]["names"]
-                    tensors[other]["memory"] = f"a part of {names[0]}"
+                if len(lanes({0: inner, 1: memory})) == 1:
+                    whole = tensors[number]["names"][0]
+                    tensors[other]["memory"] = f"a part of {whole}"
     storages = []
-    for members in lanes(memories):
-        for number in members:
+    for lane in lanes(memories):
+        for number in lane:
             tensors[number]["storage"] = len(storages)
-        on_it = {number: memories[number] for number in members}
-        storages.append(_storage(on_it, tensors))
+        on_it = {number: memories[number] for number in lane}
+        storages.append(_storage(on_it, objects, tensors))
     return storages
 
 
@@ -101,26 +93,20 @@ def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
         return EMPTY
     if not address:
         return "it wraps other tensors" if _wrapped(tensor) else "no memory address"
-    if is_lazy(tensor):
+    if torch._C._is_cow_tensor(tensor):
         return "it is copied when it is first written to"
     item_size = tensor.element_size()
-    return Memory(
-        device=str(tensor.device),
-        start=address,
-        stop=address + size,
-        first=address + int(tensor.storage_offset()) * item_size,
-        item_size=item_size,
-        shape=shape,
-        strides=[stride * item_size for stride in strides],
-        cells=partial(_tensor_cells, tensor, size // item_size),
-    )
+    first = address + int(tensor.storage_offset()) * item_size
+    in_bytes = [stride * item_size for stride in strides]
+    place = str(tensor.device), address, address + size
+    return Memory(*place, first, shape, in_bytes, item_size)
 
 
 def _wrapped(tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the tensors inside a tensor that has no memory of its own."""
     found = [tensor]
     for one in found:  # which grows on the way
-        parts = list(tried(lambda t=one: vars(t), {}).values())
+        parts = [*tried(partial(vars, one), {}).values()]
         if type(one) is torch.Tensor and (one.is_nested or one.layout != torch.strided):
             parts += [tried(lambda t=one, n=name: getattr(t, n)()) for name in _PARTS]
         found += [
@@ -133,55 +119,30 @@ def _wrapped(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def _why_no_storage(tensor: torch.Tensor) -> str:
-    wrapped = torch._C._functorch
-    for inside, is_wrapper in (
-        ("vmap", wrapped.is_batchedtensor),
-        ("a transform of torch.func", wrapped.is_gradtrackingtensor),
-        ("functionalize", wrapped.is_functionaltensor),
-    ):
-        if tried(lambda ask=is_wrapper: ask(tensor), False):
-            return f"no storage: it stands for a tensor inside {inside}"
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return "no storage: it stands for a tensor inside a transform of torch.func"
     layout = str(tensor.layout).removeprefix("torch.")
     if tensor.is_nested:
         return f"a nested tensor (layout {layout})"
     return f"no storage (layout {layout}, {type(tensor).__name__})"
 
 
-def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
-    """Return the values of the whole storage of a tensor."""
-    # Plain: a conjugate or negated view has a mark that turns values when read.
-    plain = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-    plain.set_(tensor.untyped_storage(), 0, (count,), (1,))
-    return [number_text(value) for value in plain.tolist()]
-
-
 def _array_memory(array: Any) -> Memory | str:
     owner = array
     while is_array(owner.base):
         owner = owner.base
-    base, (low, high) = owner.base, array_reach(array)
-    whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else None
+    is_tensor = isinstance(owner.base, torch.Tensor)
+    whole = _tensor_memory(owner.base) if is_tensor else EMPTY
+    start, stop = array_reach(owner)
     if isinstance(whole, Memory):
-        start, stop, cells = whole.start, whole.stop, whole.cells
-    elif owner.nbytes == 0:
+        start, stop = whole.start, whole.stop
+    if start == stop:
         return EMPTY
-    else:
-        start, stop = array_reach(owner)
-        cells = partial(_array_cells, owner)
-    return Memory(
-        device="cpu",
-        start=min(start, low),
-        stop=max(stop, high),
-        first=array_address(array),
-        item_size=array.itemsize,
-        shape=list(array.shape),
-        strides=list(array.strides),
-        cells=cells,
-    )
+    return Memory("cpu", start, stop, *_window_of(array))
 
 
-def _array_cells(array: Any) -> list[str]:
-    return [number_text(value) for value in array.ravel(order="K").tolist()]
+def _window_of(array: Any) -> tuple[int, list[int], list[int], int]:
+    return array_address(array), [*array.shape], [*array.strides], array.itemsize
 
 
 def array_address(array: Any) -> int:
@@ -191,10 +152,7 @@ def array_address(array: Any) -> int:
 
 def array_reach(array: Any) -> tuple[int, int]:
     """Return where the memory that an array's elements are in begins and ends."""
-    first = array_address(array)
-    if array.size == 0:
-        return first, first
-    return address_range(first, array.shape, array.strides, array.itemsize)
+    return address_range(*_window_of(array))
 
 
 def lanes(memories: dict[int, Memory]) -> list[list[int]]:
@@ -216,10 +174,14 @@ def lanes(memories: dict[int, Memory]) -> list[list[int]]:
     return sorted(sorted(lane) for lane in found)
 
 
-def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
+def _storage(members: dict[int, Memory], objects: list, tensors: list[dict]) -> dict:
     start = min(memory.start for memory in members.values())
     size = max(memory.stop for memory in members.values()) - start
-    reader, cells = _cells(members, size)
+    reader, cells = next(iter(members)), None
+    for number, memory in members.items():
+        if cells is None and memory.stop - memory.start == size:
+            cells = tried(partial(_cells, objects[number], memory))
+            reader = reader if cells is None else number
     return {
         "bytes": size,
         "device": members[reader].device,
@@ -231,15 +193,25 @@ def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
     }
 
 
-def _cells(members: dict[int, Memory], size: int) -> tuple[int, list[str] | None]:
-    """Return who reads the whole storage, and its values if it is small."""
-    for number, memory in members.items():
-        count = size // memory.item_size
-        if memory.stop - memory.start == size and count <= MOST_CELLS:
-            cells = tried(memory.cells)
-            if cells and len(cells) == count:
-                return number, cells
-    return next(iter(members)), None
+def _cells(value: Any, memory: Memory) -> list[str] | None:
+    """Return the values of the whole storage of a tensor or an array, if they are few.
+
+    Bytes that no element fills raise an error.
+    """
+    size = memory.stop - memory.start
+    count = size // memory.item_size
+    if count > MOST_CELLS:
+        return None
+    if is_array(value):
+        from numpy import frombuffer  # which is there, as an array is
+
+        data = (ctypes.c_char * size).from_address(memory.start)
+        plain = frombuffer(data, value.dtype)
+    else:
+        # Plain: a conjugate or negated view has a mark that turns values when read.
+        plain = torch.empty(0, dtype=value.dtype, device=value.device)
+        plain.set_(value.untyped_storage(), 0, (count,), (1,))
+    return [number_text(number) for number in plain.tolist()]
 
 
 def _window(number: int, memory: Memory, start: int, size: int) -> dict:
@@ -248,13 +220,13 @@ def _window(number: int, memory: Memory, start: int, size: int) -> dict:
     moves = [
         (length, stride)
         for length, stride in zip(shape, memory.strides, strict=True)
-        if stride != 0 and length > 1
+        if length == 0 or (stride and length > 1)
     ]
-    distinct = 0 if 0 in shape else math.prod(length for length, _ in moves)
-    runs = [[low, high]]
-    if distinct <= MOST_LISTED_ELEMENTS:
-        runs = _runs(first, moves, item_size) if distinct else []
-        runs = runs if len(runs) <= MOST_RUNS else [[low, high]]
+    distinct = math.prod(length for length, _ in moves)
+    few = distinct <= MOST_LISTED_ELEMENTS
+    runs = _runs(first, moves, item_size) if few else []
+    if not few or len(runs) > MOST_RUNS:
+        runs = [[low, high]]
     whole = not any(stride % item_size for stride in memory.strides)
     return {
         "tensor": number,
@@ -280,18 +252,13 @@ def _runs(first: int, moves: list[tuple[int, int]], item_size: int) -> list[list
     return runs
 
 
-# Tries, after which a byte is taken to be common. Windows that PyTorch makes need few.
-MOST_TRIES = 100_000
-
-
 def overlap(
     one: tuple[int, Sequence[int], Sequence[int], int],
     other: tuple[int, Sequence[int], Sequence[int], int],
 ) -> bool:
     """Whether two windows have a byte in common.
 
-    A window is the address of its first element, its shape, its strides in bytes and
-    the size of an element.
+    A window is told as in :class:`Memory`.
 
     The difference of two addresses, one of each window, is a sum of counts times
     strides. It is looked for among the differences at which two elements overlap.
@@ -306,38 +273,24 @@ def overlap(
             low += min(0, sign * stride * (length - 1))
             if stride and length > 1:
                 counts[abs(stride)] += length - 1
-    terms = sorted(counts.items(), reverse=True)
-    # An element of `one` begins less than its size before the other, or the other way.
-    return _reaches(1 - one[3] - low, other[3] - 1 - low, terms)
+    tries = itertools.count()
 
-
-def _reaches(least: int, most: int, terms: list[tuple[int, int]]) -> bool:
-    """Whether a sum of at most so many of each stride is between two numbers."""
-    reach, common = [0], [0]
-    for stride, count in reversed(terms):
-        reach.append(reach[-1] + stride * count)
-        common.append(math.gcd(common[-1], stride))
-    tries, waiting = 0, [(len(terms), least, most)]
-    while waiting:
-        left, least, most = waiting.pop()
-        tries += 1
-        if tries > MOST_TRIES:
-            return True
-        least, most = max(least, 0), min(most, reach[left])
-        if least > most:
-            continue
+    def reaches(least: int, most: int, terms: list[tuple[int, int]]) -> bool:
+        """Whether a sum of at most so many of each stride is between two numbers."""
+        least, most = max(least, 0), min(most, sum(map(math.prod, terms)))
         # All sums are multiples of what divides all strides.
-        if left == 0 or most // common[left] * common[left] < least:
-            if left == 0:
-                return True
-            continue
-        stride, count = terms[len(terms) - left]
-        first = max(0, -((reach[left - 1] - least) // stride))
-        last = min(count, most // stride)
-        if last - first > MOST_TRIES:
+        divisor = math.gcd(*(stride for stride, _ in terms)) or 1
+        if most // divisor * divisor < least:
+            return False
+        if not terms or next(tries) > MOST_TRIES:
             return True
-        waiting += [
-            (left - 1, least - number * stride, most - number * stride)
-            for number in range(first, last + 1)
-        ]
-    return False
+        (stride, count), *rest = terms
+        first = max(0, -((sum(map(math.prod, rest)) - least) // stride))
+        return any(
+            reaches(least - number * stride, most - number * stride, rest)
+            for number in range(first, min(count, most // stride) + 1)
+        )
+
+    # An element of `one` begins less than its size before the other, or the other way.
+    largest_first = sorted(counts.items(), reverse=True)
+    return reaches(1 - one[3] - low, other[3] - 1 - low, largest_first)

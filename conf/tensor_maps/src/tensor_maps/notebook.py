@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -43,27 +44,25 @@ class _Cells:
         words = info.raw_cell.strip().partition("\n")[0].split(maxsplit=1)
         if words[:1] != [MAGIC]:
             return
-        source, names = info.transformed_cell, self.shell.user_ns
-        if source is None:
-            source = self.shell.transform_cell(info.raw_cell)
+        source = self.shell.transform_cell(info.raw_cell)
 
         def is_cell(frame: FrameType) -> bool:
+            if frame.f_globals is not self.shell.user_ns:
+                return False  # before it is read: it may be a large module
             text = "".join(linecache.getlines(frame.f_code.co_filename))
-            return frame.f_globals is names and text.rstrip() == source.rstrip()
+            return text.rstrip() == source.rstrip()
 
         seen = Steps(*words[1:])
-        try:
-            seen.follow_where(is_cell, source)
-        except SyntaxError:
-            return  # IPython says more
-        self.seen = seen
+        with suppress(SyntaxError):  # IPython says more
+            seen.follow(source, is_cell)
+            self.seen = seen
 
     def end(self, result: Any) -> None:
         """Show the steps of the cell that has run."""
-        from IPython.display import display
-
         seen, self.seen = self.seen, None
         if seen is not None:
+            from IPython.display import display
+
             seen.stop()
             display(seen)
 

@@ -2,91 +2,56 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import gc
-import itertools
 import re
 import sys
-from collections import deque
 from collections.abc import Iterator
-from types import FrameType, FunctionType, MemberDescriptorType, ModuleType
+from dataclasses import dataclass
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
 
-from tensor_maps.backward import saved_by
-from tensor_maps.find import argument_texts
-from tensor_maps.memory import lanes, placed
-from tensor_maps.reading import (
-    forget_copy,
-    has_gradient,
-    is_array,
-    is_drawn,
-    see_autograd,
-    tried,
-    unseen,
-)
-from tensor_maps.ways import functions_behind, node_name
+from tensor_maps.find import PLAIN, argument_texts
+from tensor_maps.memory import Memory, lanes, placed
+from tensor_maps.reading import forget_copy, is_array, is_drawn, tried, unseen
 from tensor_maps.words import count_of, size_of
 
-# Objects between a name and the tensor, objects followed, nodes of graphs looked at,
-# and lines told.
-MOST_DEPTH, MOST_FOUND, MOST_NODES, MOST_TOLD = 12, 400, 2000, 40
-NOT_SEEN = "What only C++ holds, and arrays inside of other objects, cannot be seen."
+# Objects between a name and the tensor, ways followed at a time, and lines told.
+MOST_DEPTH, MOST_WAYS, MOST_TOLD = 12, 400, 40
+_CACHED = type(functools.lru_cache(len))
+_ATTRIBUTES = ("__dict__", "__closure__", "cell_contents", "__self__")
 # How a way through Python's own parts of an object is written.
 _PLAINER = [
-    (re.compile(r"\.__dict__\['([^']*)'\]"), r".\1"),
-    (re.compile(r"\._(?:parameters|buffers|modules)\['([^']*)'\]"), r".\1"),
-    (re.compile(r"\.__closure__\[\d+\]"), " (its closure)"),
-    (re.compile(r"(?<=\(functools\.lru_cache\)).*"), ""),
+    (re.compile(r"\.__dict__\['(.*?)'\]"), r".\1"),
+    (re.compile(r"\._(?:parameters|buffers|modules)\['(.*?)'\]"), r".\1"),
+    (re.compile("…+"), "…"),
 ]
 
 
+@dataclass(frozen=True, repr=False)
 class Holders:
-    """Who keeps a memory alive: lines as text, and data. It keeps nothing alive."""
+    """Who keeps a memory alive, the nearest first: texts, which keep nothing alive."""
 
-    def __init__(self, data: dict) -> None:
-        self._data = data
-
-    def to_dict(self) -> dict:
-        """Return what was found, as data that JSON can hold.
-
-        ``format`` is 1, ``of`` the name, ``bytes`` and ``device`` those of the memory
-        (null where there is none to look at), and ``holders`` a list of ``kind``
-        ("name", "path", "saved" or "unnamed"), ``text`` (``cache['a'][3]``), ``where``
-        ("here", "in f", "in module m") and ``same`` (whether it leads to the same
-        tensor object, and not to another one on its memory).
-        """
-        return copy.deepcopy(self._data)
+    of: str
+    texts: list[str]
 
     def __repr__(self) -> str:
-        data, size = self._data, self._data["bytes"]
-        of = "" if size is None else f" ({size_of(size)} on {data['device']})"
-        lines = [f"The memory of {data['of']}{of} is kept alive by"]
-        for one in data["holders"][:MOST_TOLD]:
-            where = f" ({one['where']})" if one["where"] else ""
-            other = "" if one["same"] else ": a tensor that shares its memory"
-            lines.append(f"  {one['text']}{where}{other}")
-        if (rest := len(data["holders"]) - MOST_TOLD) > 0:
-            lines.append(f"  and {count_of(rest, 'more holder')}")
-        nothing = [] if lines[1:] else ["  nothing that can be seen"]
-        return "\n".join([*lines, *nothing, NOT_SEEN])
+        lines = self.texts[:MOST_TOLD] or ["nothing that can be seen"]
+        if (rest := len(self.texts) - MOST_TOLD) > 0:
+            lines.append(f"and {count_of(rest, 'more holder')}")
+        text = "\n  ".join([f"The memory of {self.of} is kept alive by", *lines])
+        return f"{text}\nWhat only C++ holds, as a graph does, is not seen."
 
 
 def holders(x: object, /) -> Holders:
     """Return who keeps the memory of a tensor or an array alive.
 
-    It finds names in running functions and in modules, items and attributes that lead
-    to the memory (``cache['a'][3]``, ``net.0.weight``, ``optimizer.state``), other
-    tensors that share it, gradients, tensors that graphs saved for backward, hooks,
-    closures, and caches of ``functools``. The result is only text, so it doesn't keep
-    an object alive.
-
-    Parameters
-    ----------
-    x
-        A tensor or a NumPy array, of any shape, layout and device.
+    ``x`` is a tensor or a NumPy array, of any shape, layout and device. It finds names
+    in running functions and in modules, and items, attributes, closures and caches of
+    ``functools`` that lead from there to the memory (``cache['a'][3]``,
+    ``net.0.weight``). In ``names…[0]`` the dots stand for a part without a name.
 
     Raises
     ------
@@ -96,174 +61,120 @@ def holders(x: object, /) -> Holders:
     Notes
     -----
     It asks Python's garbage collector, which takes about a second in a large program.
-    It doesn't see a tensor that only C++ holds, or an array inside another object,
-    because the collector doesn't track arrays. It looks at up to 2,000 nodes of a
-    graph, and follows paths over up to 12 objects, to at most 400 objects.
+    It doesn't see what only C++ holds, such as a tensor that a graph saved (see
+    :func:`tensor_maps.saved`), or an array inside another object, because the collector
+    doesn't track arrays. It follows ways over up to 12 objects, 400 at a time.
     """
     __tracebackhide__ = True
     if not is_drawn(x):
         raise TypeError(f"holders() takes a tensor or an array, not {type(x).__name__}")
-    frame, collects = sys._getframe(1), gc.isenabled()
+    frame = sys._getframe(1)
     (text,) = argument_texts(frame, 1)
-    gc.disable()
-    try:
-        with unseen():
-            return Holders({"format": 1, "of": text or "the tensor"} | _look(frame, x))
-    finally:
-        if collects:
-            gc.enable()
+    with unseen():
+        memory, texts = _look(frame, x)
+    of = text or "the tensor"
+    if memory is not None:
+        of += f" ({size_of(memory.stop - memory.start)} on {memory.device})"
+    return Holders(of, texts)
 
 
-def _look(frame: FrameType, x: Any) -> dict:
-    # Before the next line, which holds the copies of names that frames have.
-    names, arrays = _names(frame)
-    everything = gc.get_objects()  # which keeps it, so that no id is used twice
-    known = {id(one) for one in everything} - {id(arrays)}
-    tensors = [one for one in everything if issubclass(type(one), torch.Tensor)]
-    objects, parents = [x, *tensors, *arrays], {}
-    for one in tensors:
-        gradient = tried(lambda t=one: has_gradient(see_autograd(t)) and t.grad)
-        if isinstance(gradient, torch.Tensor):  # of which the collector doesn't know
-            objects.append(gradient)
-            parents.setdefault(id(gradient), []).append((one, ".grad"))
-    saved = list(_saved(tensors, names))
-    memories, _ = placed([*objects, *(one for one, _ in saved)])
-    lane = next((lane for lane in lanes(memories) if lane[0] == 0), [0])
-    targets = {id(objects[at]): objects[at] for at in lane if at < len(objects)}
-    owners = [one for target in targets for one, _ in parents.get(target, ())]
-    _climb([*targets.values(), *owners], {*targets}, names, parents, known)
-    told = {}
-    for target in targets.values():
-        ways = itertools.islice(_ways(target, (), names, parents), MOST_FOUND)
-        for kind, text, where in ways:
-            for pattern, plainer in _PLAINER:
-                text = pattern.sub(plainer, text)
-            one = {"kind": kind, "text": text, "where": where, "same": target is x}
-            told.setdefault((text, where), one)
-    for text in (saved[at - len(objects)][1] for at in lane if at >= len(objects)):
-        told[text] = {"kind": "saved", "text": text, "where": "", "same": True}
-    order = ["name", "path", "saved", "unnamed"]
-    memory = memories.get(0)
-    return {
-        "bytes": memory and memory.stop - memory.start,
-        "device": memory and memory.device,
-        "holders": sorted(told.values(), key=lambda one: order.index(one["kind"])),
+def _look(frame: FrameType, x: Any) -> tuple[Memory | None, list[str]]:
+    modules = {
+        id(vars(one)): (f"in module {name}", vars(one))
+        for name, one in reversed([*sys.modules.items()])  # some have two names
+        if isinstance(one, ModuleType)
     }
-
-
-def _names(frame: FrameType | None) -> tuple[dict[int, list], list[Any]]:
-    """Return where names are, by the id of what has them, and the arrays among these.
-
-    They are those in the frames that run, and in modules.
-    """
-    scopes, here = [], frame
-    while frame is not None:
-        if frame.f_code.co_name != "<module>":
-            where = "here" if frame is here else f"in {frame.f_code.co_name}"
-            scopes.append((where, dict(frame.f_locals)))
-            forget_copy(frame)
-        frame = frame.f_back
-    # A module stands in sys.modules under several names at times.
-    modules = {id(one): (name, one) for name, one in reversed([*sys.modules.items()])}
-    for name, module in modules.values():
-        if isinstance(module, ModuleType):
-            scopes.append((f"in module {name}", dict(module.__dict__)))
     names: dict[int, list[tuple[str, str]]] = {}
-    arrays = []
-    for where, scope in scopes:
-        for name, value in scope.items():
+    drawn = [x]
+    for where, scope in [*_functions(frame), *modules.values()]:
+        for name, value in list(scope.items()):
             # Tools keep values under names that no program can have.
             if str(name).isidentifier() and not str(name).startswith("__"):
                 names.setdefault(id(value), []).append((str(name), where))
-                arrays += [value] if is_array(value) else []
-    return names, arrays
+                drawn += [value] if is_array(value) else []
+    # It keeps all, so that no id is used twice, also the copies that frames have of
+    # their names: these are gone by now.
+    everything = gc.get_objects()
+    known = {id(one) for one in everything} - {id(drawn), *modules}
+    drawn += [one for one in everything if issubclass(type(one), torch.Tensor)]
+    # Of gradients the collector doesn't know. To ask any other tensor warns.
+    grads = [tried(lambda t=t: (t.is_leaf or t.retains_grad) and t.grad) for t in drawn]
+    owners = {id(grad): t for grad, t in zip(grads, drawn, strict=True)}
+    objects = [*drawn, *(one for one in grads if isinstance(one, torch.Tensor))]
+    memories, _ = placed(objects)
+    on_it = lanes(memories)[0] if 0 in memories else [0]
+    ways = []
+    for target in {id(objects[at]): objects[at] for at in on_it}.values():
+        other = "" if target is x else ": a tensor that shares its memory"
+        ways.append((target, "", (), other))
+        if id(target) in owners:
+            ways.append((owners[id(target)], ".grad", (id(target),), other))
+    told: dict[str, None] = {}
+    for text in _climb(ways, names, known):
+        for pattern, plainer in _PLAINER:
+            text = pattern.sub(plainer, text)
+        told[text] = None
+    return memories.get(0), [*told]
 
 
-def _saved(tensors: list[Any], names: dict[int, list]) -> Iterator[tuple[Any, str]]:
-    """Yield what graphs have saved, with the words for it."""
-    starts = []
-    for one in tensors:
-        behind = names.get(id(one), [("a tensor without a name",)])[0][0]
-        starts.append((tried(lambda one=one: one.grad_fn), behind))
-    for function, behind in itertools.islice(functions_behind(starts), MOST_NODES):
-        for what, value in saved_by(function):
-            if isinstance(value, torch.Tensor):
-                name = f"{node_name(function)}.{what}"
-                yield value, f"{name}, saved for backward, behind {behind}"
+def _functions(frame: FrameType | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the names of the functions that run, with where they are."""
+    here = frame
+    while frame is not None:
+        if frame.f_code.co_name != "<module>":
+            where = "here" if frame is here else f"in {frame.f_code.co_name}"
+            yield where, dict(frame.f_locals)
+            forget_copy(frame)
+        frame = frame.f_back
 
 
-def _climb(level: list, targets: set, names: dict, parents: dict, known: set) -> None:
-    """Note in ``parents`` what holds the tensors, and what holds that, up to names."""
-    met = {*targets}
+def _climb(ways: list[tuple], names: dict, known: set[int]) -> Iterator[str]:
+    """Follow ways up to what has a name, and say each.
+
+    A way is an object, how the memory is reached from there, the ids of the objects
+    between, and words if it leads to another tensor than was asked for.
+    """
     for _ in range(MOST_DEPTH):
-        # What has a name needs no other way to it, unless it is the tensor.
-        level = [one for one in level if id(one) not in names or id(one) in targets]
-        if not level or len(met) > MOST_FOUND:
+        here: dict[int, list[tuple]] = {}
+        for way in ways[:MOST_WAYS]:
+            thing, text, _, other = way
+            for name, where in names.get(id(thing), ()):
+                yield f"{name}{text} ({where}){other}"
+            # What has a name needs no other way to it, unless it is the tensor.
+            if not text or id(thing) not in names:
+                here.setdefault(id(thing), []).append(way)
+        if not here:
             return
-        ids, above = {id(one) for one in level}, []
-        for holder in gc.get_referrers(*level):
-            if id(holder) not in known:
-                continue
-            if type(holder) is functools._lru_cache_wrapper:
-                called = getattr(holder, "__qualname__", "a function")
-                words = f"the cache of {called} (functools.lru_cache)"
-                names[id(holder)] = [(words, "")]
-            for child, label in _labels(holder, ids, known):
-                parents.setdefault(child, []).append((holder, label))
-                if id(holder) not in met:
-                    met.add(id(holder))
-                    above.append(holder)
-        level = above
+        ways, seen = [], set()
+        for holder in gc.get_referrers(*(each[0][0] for each in here.values())):
+            for held, label in _held(holder, known) if id(holder) in known else ():
+                seen.add(held)
+                for _, text, below, other in here.get(held, ()):
+                    if type(holder) is _CACHED:
+                        yield f"the cache of {holder.__qualname__} (lru_cache){other}"
+                    elif id(holder) not in below:
+                        ways.append((holder, label + text, (*below, held), other))
+        for thing, text, _, other in (here[lost][0] for lost in here.keys() - seen):
+            if text:
+                yield f"<{type(thing).__name__}>{text} (no name leads to it){other}"
 
 
-def _ways(
-    thing: Any, below: tuple, names: dict, parents: dict
-) -> Iterator[tuple[str, str, str]]:
-    """Yield kind, text and place of each way from a name to an object."""
-    for name, where in names.get(id(thing), ()):
-        yield "path" if below else "name", name, where
-    if below and id(thing) in names:
-        return
-    holders = parents.get(id(thing), ())
-    for holder, label in holders:
-        is_scope = isinstance(holder, dict) and "__builtins__" in holder
-        if is_scope or id(holder) in below or holder is thing:
-            continue  # of a scope the names are known
-        for kind, text, where in _ways(holder, (*below, id(thing)), names, parents):
-            yield "path" if kind == "name" else kind, text + label, where
-    if below and not holders:
-        yield "unnamed", f"<{type(thing).__name__}>", "no name leads to it"
-
-
-def _labels(holder: Any, ids: set[int], known: set[int]) -> Iterator[tuple[int, str]]:
+def _held(holder: Any, known: set[int]) -> Iterator[tuple[int, str]]:
     """Yield the ids of what an object holds, with how it is reached from there."""
-    kind = type(holder)
-    items: list[tuple[Any, str]] = []
+    kind, named = type(holder), {}
     if issubclass(kind, dict):
-        for key, value in list(dict.items(holder)):
-            plain = type(key) in (str, int, float, bool)
-            text = repr(key) if plain else f"<{type(key).__name__}>"
-            items += [(value, f"[{text}]"), (key, " (as a key)")]
-    elif issubclass(kind, list | tuple | deque):
-        fields = getattr(kind, "_fields", ())
-        for at, value in enumerate(list(holder)):
-            items.append((value, f".{fields[at]}" if at < len(fields) else f"[{at}]"))
-    elif issubclass(kind, set | frozenset):
-        items = [(value, " (as a member)") for value in holder]
-    elif not issubclass(kind, FrameType):
-        members = {n: m for one in kind.__mro__ for n, m in vars(one).items()}
-        slots = [n for n, m in members.items() if type(m) is MemberDescriptorType]
-        own = tried(lambda: object.__getattribute__(holder, "__dict__"))
-        if type(own) is dict:
+        items = dict.items(holder)
+        named = {f"[{key!r}]": one for key, one in items if type(key) in PLAIN}
+    elif issubclass(kind, list | tuple):
+        base = list if issubclass(kind, list) else tuple
+        named = {f"[{at}]": one for at, one in enumerate(base.__iter__(holder))}
+    else:
+        for name in _ATTRIBUTES:
+            one = tried(lambda n=name: object.__getattribute__(holder, n))
+            named[f".{name}"] = one
+        if type(own := named[".__dict__"]) is dict:
             known.add(id(own))  # Python may have made it just now
-            items = [(own, ".__dict__"), *((one, f".{n}") for n, one in own.items())]
-        if issubclass(kind, FunctionType | torch.Tensor):
-            slots.append("__defaults__" if kind is FunctionType else "_backward_hooks")
-        for name in slots:
-            value = tried(lambda n=name: object.__getattribute__(holder, n))
-            items.append((value, f".{name}"))
-        # What else it holds, as a cell or an iterator, has one name.
-        rest = {id(one) for one in gc.get_referents(holder)} - {id(v) for v, _ in items}
-        label = ".__dict__" if issubclass(kind, type) else ""
-        yield from ((one, label) for one in rest & ids)
-    yield from ((id(value), label) for value, label in items if id(value) in ids)
+            named |= {f".{name}": one for name, one in own.items()}
+    yield from ((id(one), label) for label, one in named.items())
+    rest = {id(one) for one in gc.get_referents(holder)}
+    yield from ((one, "…") for one in rest - {id(one) for one in named.values()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -15,7 +14,7 @@ import torch
 from tensor_maps.find import argument_texts, name_values, parts_of
 from tensor_maps.memory import EMPTY, NO_DATA, Memory, lanes, overlap, placed
 from tensor_maps.reading import is_array, tried, unseen
-from tensor_maps.ways import functions_behind, node_name
+from tensor_maps.ways import functions_behind, key_of, node_name
 from tensor_maps.words import as_tuple, count_of
 
 # A node that Python has seen is freed inside of the freeing of the one before it:
@@ -64,92 +63,73 @@ def sharing(a: object, b: object, /) -> Sharing:
         If one contains no tensor and no array.
     """
     __tracebackhide__ = True
-    return sharing_in(sys._getframe(1), "sharing", (a, b), (0, 1))
+    return compare(sys._getframe(1), "sharing", (a, b))[0]
 
 
-def sharing_in(
-    frame: FrameType, caller: str, values: tuple, pair: tuple[int, int]
-) -> Sharing:
-    """Compare two of the arguments of the call that a frame makes."""
+def compare(frame: FrameType, caller: str, values: tuple) -> list[Sharing]:
+    """Compare each two of the arguments of the call that a frame makes."""
     __tracebackhide__ = True
-    texts = argument_texts(frame, len(values))
-    names = [texts[at] or f"argument {at + 1}" for at in pair]
-    sides = [dict(parts_of(n, values[at])) for n, at in zip(names, pair, strict=True)]
-    for at, parts in zip(pair, sides, strict=True):
-        if not parts:
-            raise TypeError(
-                f"{caller}() takes tensors, arrays, or modules and containers with "
-                f"tensors in them, not {type(values[at]).__name__}"
-            )
+    takes = f"{caller}() takes tensors, arrays, modules or containers"
+    if len(values) < 2:
+        raise TypeError(f"{takes}, at least two, not {len(values)}")
+    sides = []
+    for number, text in enumerate(argument_texts(frame, len(values))):
+        name = text or f"argument {number + 1}"
+        sides.append((name, parts_of(name, values[number])))
+        if not sides[-1][1]:
+            kind = type(values[number]).__name__
+            raise TypeError(f"{takes} with tensors in them, not {kind}")
     with unseen():
-        pairs = list(_pairs(*sides))
-    found = [one for one in pairs if one.shares]
-    if found:
-        rest = f"; and {count_of(len(found) - 1, 'more pair')}" if found[1:] else ""
-        return Sharing(True, found[0].why + rest)
-    unknown = [one for one in pairs if not one.known]
-    if unknown or len(sides[0]) == len(sides[1]) == 1:
-        return (unknown or pairs)[0]
-    return Sharing(False, f"no: nothing in {names[1]} shares memory with {names[0]}")
+        return [_compare(*two) for two in itertools.combinations(sides, 2)]
 
 
-def _pairs(one: dict[str, Any], other: dict[str, Any]) -> Iterator[Sharing]:
-    """Yield what can be said of pairs, but not of all that are on two storages."""
-    values = [*one.items(), *other.items()]
+def _compare(one: tuple[str, dict], other: tuple[str, dict]) -> Sharing:
+    """Compare each tensor in one value with each in the other."""
+    values = [*one[1].items(), *other[1].items()]
     memories, nowhere = placed(value for _, value in values)
-    of_one = {id(value): name for name, value in one.items()}
-    for name, value in other.items():
-        if id(value) in of_one:
-            same = f"{of_one[id(value)]} and {name} are the same object"
-            yield Sharing(True, same)
-    for lane in lanes(memories):
-        here = [(*values[at], memories[at]) for at in lane if at < len(one)]
-        there = [(*values[at], memories[at]) for at in lane if at >= len(one)]
-        for a, b in itertools.product(here, there):
-            if a[1] is not b[1]:
-                yield _compare(*a, *b)
+    shared, apart = [], [f"no: {other[0]} has its own memory"]
+    for lane in [*lanes(memories), [*nowhere]]:
+        split = sum(number < len(one[1]) for number in lane)
+        for a, b in itertools.product(lane[:split], lane[split:]):
+            (first, x), (second, y) = values[a], values[b]
+            if x is y:
+                shared.append(f"{first} and {second} are the same object")
+            elif a in memories:
+                common, how = _how(first, x, memories[a], second, y, memories[b])
+                (shared if common else apart).append(how)
+    if shared:
+        more = f"; and {count_of(len(shared) - 1, 'more pair')}" if shared[1:] else ""
+        return Sharing(True, shared[0] + more)
     for number, why in nowhere.items():
-        has = "is " if why.startswith(("a ", "empty")) else "has "
-        has = "" if why.startswith("it ") else has
-        said = f"{values[number][0]} {has}{why.removeprefix('it ')}"
-        known = why in (EMPTY, NO_DATA)
-        yield Sharing(False, f"{'no' if known else 'not known'}: {said}", known)
-    (first, x), (second, y) = values[0], values[-1]
-    places = ["cpu" if is_array(value) else str(value.device) for value in (x, y)]
-    if places[0] != places[1]:
-        yield Sharing(
-            False, f"no: {first} is on {places[0]} and {second} on {places[1]}"
-        )
-    yield Sharing(False, f"no: {second} has its own memory")
+        because = f"because of {values[number][0]}: {why}"
+        if why not in (EMPTY, NO_DATA):
+            return Sharing(False, f"not known, {because}", known=False)
+        apart.append(f"no, {because}")
+    if len(values) > 2:
+        apart.append(f"no: nothing in {other[0]} shares memory with {one[0]}")
+    return Sharing(False, apart[-1])
 
 
-def _compare(first: str, x: Any, a: Memory, second: str, y: Any, b: Memory) -> Sharing:
-    """Say of two tensors on one storage what they share."""
+def _how(
+    first: str, x: Any, a: Memory, second: str, y: Any, b: Memory
+) -> tuple[bool, str]:
+    """Return whether two tensors on one storage have a common byte, and in words."""
     windows = [(one.first, one.shape, one.strides, one.item_size) for one in (a, b)]
-    both = f"{first} and {second} share memory"
-    if not overlap(*windows):
-        begin = min(a.start, b.start)
-        reaches = [
-            f"{name} is within bytes {one.reach[0] - begin} to {one.reach[1] - begin}"
-            for name, one in ((first, a), (second, b))
-        ]
-        why = f"no: one storage, but no byte in common ({', '.join(reaches)})"
-        return Sharing(False, why)
     storages = [tried(lambda t=t: t.untyped_storage()._cdata) for t in (x, y)]
-    if is_array(x) != is_array(y):
-        why = f"{both}, through NumPy"
-    elif storages[0] != storages[1]:
-        why = f"{both}, with a storage object each: through DLPack, NumPy or a buffer"
+    each = f"{first} has {_where(a)}, {second} has {_where(b)}"
+    if not overlap(*windows):
+        return False, f"no: one storage, but no byte in common: {each}"
+    how = f"{first} and {second} are views of one storage: {each}"
+    if storages[0] != storages[1]:
+        way = "NumPy" if is_array(x) != is_array(y) else "DLPack, NumPy or a buffer"
+        how = f"{first} and {second} share memory, through {way}"
     elif windows[0] == windows[1]:
-        why = f"{second} shares memory with {first}: same offset, shape and stride"
+        how = f"{second} shares memory with {first}: same offset, shape and stride"
     elif _covers(a):
-        why = f"{second} is a view of {first}: {_where(b)}"
+        how = f"{second} is a view of {first}: {_where(b)}"
     elif _covers(b):
-        why = f"{first} is a view of {second}: {_where(a)}"
-    else:
-        each = f"{first} has {_where(a)}, {second} has {_where(b)}"
-        why = f"{first} and {second} are views of one storage: {each}"
-    return Sharing(True, why)
+        how = f"{first} is a view of {second}: {_where(a)}"
+    return True, how
 
 
 def _covers(memory: Memory) -> bool:
@@ -190,52 +170,51 @@ def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, boo
         the tensors weren't found among these.
     """
     __tracebackhide__ = True
-    texts = argument_texts(sys._getframe(1), 1 + len(values))
-    return flows_to("flows", loss, tensors_in(texts[1:], values, named))
+    whys = why_not_reached(sys._getframe(1), "flows", loss, values, named)
+    return {name: not why for name, why in whys.items()}
 
 
-def tensors_in(
-    texts: list, values: tuple, named: dict, buffers: bool = True
-) -> dict[str, torch.Tensor]:
-    """Return tensors by name; those of a single module by the names it has for them."""
-    found, _ = name_values(texts, values, named, buffers)
-    if len(values) == 1 and not named and isinstance(values[0], torch.nn.Module):
-        found = dict(values[0].named_parameters(remove_duplicate=False))
-        if buffers:
-            found |= values[0].named_buffers(remove_duplicate=False)
-    return {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
+def why_not_reached(
+    frame: FrameType, caller: str, loss: Any, values: tuple, named: dict | None = None
+) -> dict[str, str]:
+    """Return by name why no gradient reaches a tensor, or "" if one does.
 
-
-def flows_to(caller: str, loss: Any, tensors: dict[str, Any]) -> dict[str, bool]:
-    """Follow the graph behind ``loss`` until all tensors are met."""
+    Of a module it has all parameters, and its buffers where ``named`` is not None.
+    """
     __tracebackhide__ = True
     if not isinstance(loss, torch.Tensor):
         raise TypeError(f"{caller}() takes a tensor as loss, not {type(loss).__name__}")
+    text, *texts = argument_texts(frame, 1 + len(values))
+    found, _ = name_values(texts, values, named or {}, buffers=named is not None)
+    if len(values) == 1 and not named and isinstance(values[0], torch.nn.Module):
+        found = dict(values[0].named_parameters(remove_duplicate=False))
+        if named is not None:
+            found |= values[0].named_buffers(remove_duplicate=False)
+    tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
+    if named is None and not tensors:
+        raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
     with unseen():
-        # Kept, so that no other function gets the id of one of these.
-        begins = [tried(lambda t=t: t.grad_fn) for t in (loss, *tensors.values())]
-        start, *keys = map(_key, (loss, *tensors.values()), begins)
-        both = zip(keys, tensors.values(), strict=True)
-        met = {start} if loss.requires_grad else set()
-        missing = {key for key, tensor in both if tensor.requires_grad} - met
-        for number, (here, _) in enumerate(functions_behind([(begins[0], None)])):
-            if not missing:
-                break
-            if number >= MOST_FOLLOWED:
-                raise RuntimeError(
-                    f"{caller}() follows {MOST_FOLLOWED:,} operations, and the graph "
-                    f"has more: {count_of(len(missing), 'tensor')} not found among them"
-                )
-            for function, output in here.next_functions:
-                key = (id(function), output)
-                if function is not None and node_name(function) == "AccumulateGrad":
-                    key = (id(tried(lambda one=function: one.variable)), 0)
-                met.add(key)
-                missing.discard(key)
-        flow = zip(tensors.items(), keys, strict=True)
-        return {n: bool(one.requires_grad) and key in met for (n, one), key in flow}
-
-
-def _key(tensor: torch.Tensor, function: object) -> tuple[int, int]:
-    """Return what a tensor is in the graph: an output of a node, or a leaf."""
-    return (id(tensor), 0) if function is None else (id(function), tensor.output_nr)
+        # All are kept, so that no function gets the id of another.
+        starts = [tried(lambda t=t: t.grad_fn) for t in (loss, *tensors.values())]
+        walk = functions_behind(starts[:1])
+        held = [*itertools.islice(walk, MOST_FOLLOWED)]
+        key, *keys = map(key_of, (loss, *tensors.values()), starts)
+        met = {key}
+        for function, output in itertools.chain(*(one.next_functions for one in held)):
+            key = (id(function), output)
+            if function is not None and node_name(function) == "AccumulateGrad":
+                key = (id(tried(lambda one=function: one.variable)), 0)
+            met.add(key)
+        goes_on = next(walk, None) is not None
+    why = "no path in the graph of" if loss.requires_grad else "there is no graph of"
+    whys = {}
+    for (name, tensor), key in zip(tensors.items(), keys, strict=True):
+        whys[name] = "" if key in met else f"{why} {text or 'loss'}"
+        if not tensor.requires_grad:
+            whys[name] = "requires_grad is False"
+        elif key not in met and goes_on:
+            raise RuntimeError(
+                f"{caller}() follows {MOST_FOLLOWED:,} operations, and the graph has "
+                f"more: {name} was not found among them"
+            )
+    return whys

@@ -12,58 +12,35 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from xml.sax.saxutils import quoteattr
 
-from tensor_maps.blocks import (
-    CELL,
-    CELL_HEIGHT,
-    LINE_OF_PILLS,
-    NARROW_CELL,
-    STEM,
-    Block,
-    block_marks,
-    block_of,
-)
-from tensor_maps.pen import (
-    EDGE,
-    FAINT,
-    FRAME,
-    INK,
-    PAPER,
-    PILL,
-    SMALL,
-    TEXT,
-    line_mark,
-    placed,
-    printable,
-    rect,
-    rounded,
-    safe_width,
-    text_mark,
-)
+from tensor_maps import pen
+from tensor_maps.arcs import STOPS, Arc, Sky, arc_mark
+from tensor_maps.pen import EDGE, FAINT, FRAME, INK, LINE, PAPER, SMALL, TEXT, TROUBLE
 from tensor_maps.story import Memory, Story, Tag, caption_of, story_of, words_of
 
 WIDTH = 640.0  # pixels that a drawing takes at most, if nothing else is said
-# Blocks and shelves.
-STEADY_CELL, BETWEEN, NARROW, BETWEEN_SHELVES = 21.0, 16.0, 8.0, 14.0
-MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
-FRAME_EDGE, FRAME_FOOT = 8.0, 18.0
-COPIED_WORD = round(safe_width("copied", SMALL)) + 4
-COPIED = COPIED_WORD + 8
+# Pixels: cells and their rows, with bars below for names that hold a part.
+CELL, NARROW_CELL, STEADY_CELL, HIGH = 28.0, 19.0, 21.0, 28.0
+ROW_GAP, LINE_GAP, BAR, BAR_NAME, MOST_NAMED_BARS = 6.0, 4.0, 8.0, 14.0, 3
+LEAST_TEXT, GRID_LINE, READS = 100.0, 17.0, ", row by row"
+LOOSE = 1.1  # room for a text below a row, against its width in Helvetica
+IN_ROW = 'stroke="none" fill-opacity="1" '  # of text: a row has a stroke, and is faint
 NUMBERS = ("no", "one", "two", "three", "four", "five")
-# Arcs.
-GRADIENT, STOPS = "gradient", "gradient stops"
-LEAST_ARC, CLEAR, BAR_HALF, LABEL, SAMPLES = 16.0, 10.0, 10.0, 15.0, 40
-BESIDE_BAR = safe_width(STOPS, SMALL) + 36
-LEAST_UNDER_ARCS = 110.0  # room for the label of an arc
-# Between two pills on one row whose stems bend into its sides; 0: no bends. With the
-# most, "gradient stops" has room beside an arc that ends on one of them.
-APARTS = (188.0, 116.0, 0.0)
+# Names on stems.
+PILL, LEAST_PILL, MOST_PILL, PILL_LINE, LOCK = 26.0, 40.0, 150.0, 32.0, 13.0
+STEM, BEND, APART = 20.0, 26.0, 8.0
+APARTS = (116.0, 0.0)  # of two pills whose stems bend into a row; 0: none does
+# Blocks on shelves, and what is beside these.
+BETWEEN, BETWEEN_SHELVES, FRAME_EDGE, FRAME_FOOT = 16.0, 14.0, 8.0, 18.0
+MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
+COPIED = round(pen.safe_width("copied", SMALL)) + 4
+BESIDE_BAR = pen.safe_width(STOPS, SMALL) + 36
 
 
 @dataclass
 class Drawing:
     """Marks of SVG and their size; what they show, in words and as a short caption.
 
-    The marks belong together: one may open a group that another closes. ``top`` is
+    The marks belong together: one may open a pen.group that another closes. ``top`` is
     where the drawing begins: the pills of a scene stand below zero, the arcs above.
     """
 
@@ -74,18 +51,15 @@ class Drawing:
     caption: str
     top: float = 0.0
 
-    def frame(self, edge: float = 0.0) -> str:
-        """Return the attributes of its size, with an edge around it."""
-        wide, high = rounded(self.width + 2 * edge), rounded(self.height + 2 * edge)
-        place = f"{rounded(-edge)} {rounded(self.top - edge)}"
-        return f'viewBox="{place} {wide} {high}" width="{wide}" height="{high}"'
-
     def svg(self, attributes: str = "") -> str:
         """Return the drawing as SVG for a page, in the page's font."""
+        size = self.width, self.height, self.width, self.height
+        frame = pen.placed(
+            'viewBox="0 {} {} {}" width="{}" height="{}"', self.top, *size
+        )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}role="img" '
-            f"aria-label={quoteattr(printable(self.words))} "
-            f"{self.frame()} "
+            f"aria-label={quoteattr(pen.printable(self.words))} {frame} "
             f'fill="currentColor" font-size="{TEXT:g}" overflow="visible" '
             f'text-rendering="geometricPrecision">{"".join(self.marks)}</svg>'
         )
@@ -110,22 +84,18 @@ def draw_scene(
         ``colour`` (a number from 0), ``changed`` (whether it was written to) and
         ``changed_cells``; a tensor ``changed`` (a list with "gradient") and
         ``arrived``, if it had no gradient before.
-    names
-        The names to draw; None draws all.
+    names, ringed
+        The names to draw, None for all; those whose pills get a ring.
     width
         The room in pixels, at least 216. The drawing is not wider than it needs.
     raises
-        Names with the class of the error that was raised for them. They get a cross;
-        a name that was not observed gets a pill.
+        Names with the class of their error. They get a pill, and a cross.
     copies
         Pairs of names, what was copied and its copy, that the graph does not tell of.
     arcs
         Whether the ways of gradients are drawn.
     steady
-        Whether pictures follow each other in one place: cells and edges do not depend
-        on what else is drawn, so that they stay where they are.
-    ringed
-        The names whose pills get a ring.
+        Whether cells and edges stay where they are, whatever else is drawn.
     """
     story = story_of(observed, names, raises, copies, ringed)
     if not arcs:
@@ -133,214 +103,371 @@ def draw_scene(
     scene = _Scene(story, width, steady)
     caption = caption_of(story) if story.memories else "Nothing to draw."
     caption = " ".join([caption, *(f"{note}." for note in observed["notes"])]).strip()
-    height = scene.bottom - scene.top
-    return Drawing(
-        scene.marks, scene.right, height, words_of(story), caption, scene.top
-    )
+    size = scene.right, scene.bottom - scene.top
+    return Drawing(scene.marks, *size, words_of(story), caption, scene.top)
 
 
-# Ways above the names -----------------------------------------------------------------
-
-Point = tuple[float, float]
+# A memory: its row, its names, what is said below -------------------------------------
 
 
 @dataclass(eq=False)
-class Arc:
-    """A way above the pills of a shelf, or the part of one that is on this shelf.
+class _Pill:
+    """A name on its stem: its middle, and its line counted from above.
 
-    "flow" leads from ``start`` to ``end``; "stop" from ``start`` to a bar at ``end``;
-    "out" and "in" are the parts of a flow between two shelves: one end is in the
-    margin, and those of one ``bus`` run together. Heights are above the pills;
-    ``label`` is the room for a label above a bar.
+    The ``stem`` bends into the "left" or "right" side of the row, or goes "down" to
+    its upper edge; the names of a crowded memory hang on a "rail", or on the "next"
+    name to the left. It ends at ``foot``. ``span`` has the ends of the first cells that
+    the name holds, if it holds a part of a row of one line.
     """
 
-    kind: str
-    start: float
-    end: float
-    bus: object = None
-    height: float = 0.0
-    label: float = 0.0
+    tag: Tag
+    wide: float
+    span: tuple[float, ...] = ()
+    stem = "down"
+    centre = foot = 0.0
+    line = 0
+    shelf: _Shelf = field(init=False)
+
+
+@dataclass(eq=False)
+class _Block:
+    """A memory with the places of its names, and lines of text with their colour.
+
+    ``each`` is how wide a cell is, ``per_line`` how many are in a line, ``gap_every``
+    after how many there is a gap. ``x`` is the left edge, ``left`` that of the row;
+    ``parts`` are the names that hold a part of the row: each has a bar below it.
+    """
+
+    memory: Memory
+    each: float
+    per_line: int
+    gap_every: int
+    pills: list[_Pill]
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    shelf: _Shelf = field(init=False)
+    grid: Tag | None = None
+    x = width = left = 0.0
+
+    def __post_init__(self) -> None:
+        cells, tags = self.memory.cells, self.memory.tags
+        self.lines = -(-len(cells) // self.per_line)
+        self.row_width = (self.cell(self.per_line - 1) + self.each) * bool(cells)
+        self.parts = [tag for tag in tags if tag.parts and cells]
+        self.names_bars = self.lines == 1 and 0 < len(self.parts) <= MOST_NAMED_BARS
+        self.line_step = HIGH + BAR * len(self.parts) + LINE_GAP
+        names = BAR_NAME * len(self.parts) * self.names_bars
+        high = max(0.0, self.lines * self.line_step - LINE_GAP) + names
+        self.row_height = HIGH if self.memory.is_ghost else high
+        widest = max((pen.safe_width(cell, SMALL) for cell in cells), default=0.0)
+        self.cell_of_grid = max(18.0, widest + 6)
+        for one in self.pills if self.lines == 1 else ():
+            one.span = self.spans(one.tag)[0][:2] if one.tag.parts else ()
 
     @property
-    def low(self) -> float:
-        """The left end."""
-        return min(self.start, self.end)
+    def height(self) -> float:
+        """Pixels below the upper edge of the row."""
+        height = self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
+        return height + (LINE + 5 + GRID_LINE * len(self.grid.grid) if self.grid else 0)
 
-    @property
-    def high(self) -> float:
-        """The right end."""
-        return max(self.start, self.end)
+    def cell(self, at: int) -> float:
+        place = at % self.per_line
+        gaps = place // self.gap_every if self.gap_every else 0
+        return place * self.each + gaps * ROW_GAP
 
-    @property
-    def top(self) -> float:
-        """How high it reaches."""
-        return self.height + (BAR_HALF + self.label if self.kind == "stop" else 1)
+    def spans(self, tag: Tag) -> list[tuple[float, float, int]]:
+        """Return from where to where a name holds cells, and in which line."""
+        if len(self.memory.cells) == 1:
+            return [(self.row_width * a, self.row_width * b, 0) for a, b in tag.parts]
+        spans: list[tuple[float, float, int]] = []
+        for at in self.memory.held(tag):
+            line, x = at // self.per_line, self.cell(at)
+            joins = spans and spans[-1][2] == line and x - spans[-1][1] < ROW_GAP + 1
+            spans.append((spans.pop()[0] if joins else x, x + self.each, line))
+        return spans
 
-    @property
-    def curves(self) -> list[tuple[Point, Point, Point, Point]]:
-        """The curves that it is made of: to the bar, or up and down."""
-        a, b, up, wide = self.start, self.end, self.height, self.end - self.start
-        if self.kind == "stop":
-            last = b - (5 if b > a else -5)
-            return [((a, 0), (a, up * 0.8), (a + wide * 0.4, up), (last, up))]
-        top = (a + b) / 2, up
-        return [
-            ((a, 0), (a, up * 0.9), (a + wide * 0.18, up), top),
-            (top, (b - wide * 0.18, up), (b, up * 0.9), (b, 2)),
-        ]
+    def side(self, right: bool) -> float:
+        """Return where a line can begin that leads away from the row."""
+        kind = "right" if right else "left"
+        ends = [self.left + self.row_width * right]
+        ends += [one.centre for one in self.pills if one.stem == kind]
+        return max(ends) + 5 if right else min(ends) - 5
 
-    def points(self) -> Iterator[Point]:
-        """Yield points on it, to see what it would run through."""
-        steps = [at / SAMPLES for at in range(SAMPLES + 1)]
-        if self.kind in ("out", "in"):
-            tag = self.start if self.kind == "out" else self.end
-            for t in steps:
-                yield self.low + (self.high - self.low) * t, self.height
-                yield tag, self.height * t
-            return
-        for ends, t in product(self.curves, steps):
-            shares = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-            xs, ys = zip(*ends, strict=True)
-            yield (
-                sum(share * x for share, x in zip(shares, xs, strict=True)),
-                sum(share * y for share, y in zip(shares, ys, strict=True)),
-            )
-        if self.kind == "stop":
-            for up in (-BAR_HALF, 0, BAR_HALF):
-                yield self.end, self.height + up
-
-    def mark(self, y: float) -> str:
-        """Return what is drawn above the pills, whose upper edge is at ``y``."""
-        d = placed("M{} {}", self.start, y)
-        for _, *ends in self.curves:
-            numbers = (number for x, up in ends for number in (x, y - up))
-            d += placed("C{} {} {} {} {} {}", *numbers)
-        if self.kind == "flow":
-            return _arc_mark(d, self.end, y)
-        bar = placed("M{} {}v{}", self.end, y - self.height - BAR_HALF, 2 * BAR_HALF)
-        dashed = line_mark(d, FAINT, 2, "4 4")
-        return f'<g class="tm-cut">{dashed}{line_mark(bar, INK, 4)}</g>'
+    def move(self, right: float) -> None:
+        self.left += right
+        for one in self.pills:
+            one.centre, one.foot = one.centre + right, one.foot + right
 
 
-def _arc_mark(d: str, x: float, y: float) -> str:
-    """Return an arc with the head of an arrow on a pill."""
-    head = placed("M{} {}l5 8l5-8", x - 5, y - 9)
-    return line_mark(d + head, INK, 2, name="tm-arc")
+def _block(scene: _Scene, memory: Memory, apart: float, least: float) -> _Block:
+    """Return a memory as a block, with cells of at least the width ``least``.
+
+    Stems bend into the sides of a row with two names, if these are to stand ``apart``.
+    """
+    pills, room = [], scene.room
+    for tag in memory.tags:
+        wide = pen.safe_width(tag.name, 14.0, True) + LOCK * (tag.sign == "frozen")
+        pills.append(_Pill(tag, min(max(LEAST_PILL, wide + 16), room, MOST_PILL)))
+    block = _Block(memory, *_row(memory, room, least), pills)
+    if not (_bend(block, room, apart) or _stand(block, room)):
+        _hang(block, room)
+    limit = min(room, max(block.width, LEAST_TEXT))
+    for line in [*scene.said[memory], *memory.lines]:
+        # A line that is whole in Helvetica is made to fit in any other font.
+        fits = pen.text_width(line, SMALL) * LOOSE <= limit
+        lines = [line] if fits else pen.wrap(line, limit)
+        block.texts += [(one, FAINT) for one in lines]
+    for tag in filter(lambda one: one.raises, memory.tags):
+        line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"
+        block.texts += [(one, TROUBLE) for one in pen.wrap(line, limit)]
+    wide = max((pen.text_width(text, SMALL) for text, _ in block.texts), default=0.0)
+    wanted = max(block.width, min(limit, wide * LOOSE))
+    for tag in filter(lambda one: one.grid, memory.tags):
+        wide = block.cell_of_grid * len(tag.grid[0])
+        wide = max(wide, pen.safe_width(tag.name + READS, SMALL))
+        if wide <= room:
+            block.grid, wanted = tag, max(wanted, wide)
+    block.move((wanted - block.width) / 2)
+    block.width = wanted
+    return block
 
 
-def _set_heights(arcs: list[Arc]) -> None:
-    """Lift each arc over the shorter ones that it spans."""
-    buses: dict[object, list[Arc]] = {}
-    for arc in arcs:
-        buses.setdefault(arc.bus or arc, []).append(arc)
-    spans = [
-        (min(arc.low for arc in bus), max(arc.high for arc in bus), bus)
-        for bus in buses.values()
-    ]
-    done: list[tuple[float, float, float]] = []
-    for low, high, bus in sorted(spans, key=lambda one: (one[1] - one[0], one[0])):
-        kind = bus[0].kind
-        least = {"stop": 20.0, "flow": min(34.0, LEAST_ARC + (high - low) / 12)}
-        over = CLEAR + BAR_HALF * (kind == "stop")
-        below = [t for a, b, t in done if a < high - 2 and low < b - 2]
-        height = max([least.get(kind, 14.0), *(top + over for top in below)])
-        for arc in bus:
-            arc.height = height
-        done.append((low, high, bus[0].top))
+def _row(memory: Memory, room: float, least: float) -> tuple[float, int, int]:
+    """Return how wide cells are, how many are in a line, and after how many is a gap.
+
+    They are in one line if the values can be read there, and ``least`` wide if there is
+    room for all of them.
+    """
+    count = len(memory.cells)
+    if count < 2:
+        wide = max(map(pen.safe_width, memory.cells), default=0.0) + 14
+        return min(room, max(64.0 if wide > CELL + 16 else CELL, wide)), 1, 0
+    widest = max(map(pen.text_width, memory.cells))
+    every = memory.columns % count
+    spare = room - ROW_GAP * (count // every - 1 if every else 0)
+    each, tight = max(CELL, widest * 1.2 + 9), max(NARROW_CELL, widest + 4)
+    if count * tight <= spare:
+        wide = max(least, tight) if least < CELL else min(each, spare / count)
+        return wide, count, every
+    each = min(each, room)
+    if every and every * each <= room:
+        return each, every, 0
+    lines = -(-count // max(1, int(room // each)))
+    return each, -(-count // lines), 0
+
+
+def _bend(block: _Block, room: float, apart: float) -> bool:
+    """Stand two names beside the row, or one beside it and one on the part it holds.
+
+    Return whether there is room.
+    """
+    held, row = [one for one in block.pills if one.span], block.row_width
+    if not apart or len(block.pills) != 2 or len(held) > 1 or block.lines != 1:
+        return False
+    one, other = block.pills
+    half = (one.wide + other.wide) / 2
+    if held:
+        low = high = sum(held[0].span) / 2
+        if one.span:
+            high = max(row + BEND, high + half + APART)
+        else:
+            low = min(-BEND, low - half - APART)
+    else:
+        away = min(max(BEND, (apart - row) / 2), (room - row - half) / 2)
+        low, high = -away, row + away
+        if away < BEND - 6 or high - low < half + APART:
+            return False
+    left, right = min(0.0, low - one.wide / 2), max(row, high + other.wide / 2)
+    if right - left > room + 1e-6:
+        return False
+    ends = ("left", one, low, 0.0), ("right", other, high, row)
+    for stem, pill, pill.centre, foot in ends:
+        pill.stem, pill.foot = ("down", pill.centre) if pill.span else (stem, foot)
+    block.width = right - left
+    block.move(-left)
+    return True
+
+
+def _stand(block: _Block, room: float) -> bool:
+    """Stand the names above the row, near what they hold; return if there is room."""
+    pills, row = block.pills, block.row_width
+    widths = sum(one.wide for one in pills)
+    total = widths + APART * (len(pills) - 1)
+    block.width = max(row, total)
+    if total > room:
+        return False
+    for place, one in enumerate(pills):
+        middle = row * (place + 0.5) / len(pills)
+        one.centre = sum(one.span) / 2 if one.span else middle
+    held = [one.span for one in pills]
+    if len(pills) == 2 and any(held) and not all(held):
+        one, other = pills  # beside the part, on the side that keeps the order
+        if other.span:
+            one.centre = other.centre - widths
+        else:
+            other.centre = one.centre + widths
+    block.move((block.width - row) / 2)
+    order = sorted(pills, key=lambda one: one.centre)
+    widths = [one.wide for one in order]
+    spots = pen.spread([one.centre for one in order], widths, APART, block.width)
+    inner = min(7.0, row / 2)
+    for one, one.centre in zip(order, spots, strict=True):
+        low, high = one.span or (0.0, row)
+        low, high = block.left + low + inner, block.left + high - inner
+        one.foot = min(max(one.centre, low), max(low, high))
+    return True
+
+
+def _hang(block: _Block, room: float) -> None:
+    """Set the names in lines that hang on a rail."""
+    inset = at = 14.0
+    line, block.width = 0, block.row_width
+    for one in block.pills:
+        one.wide = min(one.wide, room - inset)
+        if at > inset and at + one.wide > room:
+            at, line = inset, line + 1
+        one.stem, one.foot = ("next", at - APART) if at > inset else ("rail", 5.0)
+        one.centre, one.line = at + one.wide / 2, line
+        block.width = max(block.width, at + one.wide)
+        at += one.wide + APART
+
+
+def _block_marks(block: _Block, steady: bool) -> Iterator[str]:
+    """Draw a block: its row, its names and what is said below.
+
+    In steady pictures a cell has the same mark wherever its row stands.
+    """
+    memory, x, y = block.memory, block.left, block.shelf.row_top
+    if memory.cells:
+        dash = ' stroke-dasharray="4 3"' if memory.dashed else ""
+        colour = f'{pen.tinted(memory.colour)} stroke="{memory.colour}"'
+        moved = f'<g transform="{pen.placed("translate({} {})", x, y)}">' * steady
+        yield (
+            f'<g class="tm-row" data-memory="{memory.number}" {colour} '
+            f'stroke-width="1.5"{dash}>{moved}'
+        )
+        at = (0.0, 0.0) if steady else (x, y)
+        yield from (_cell(block, one, *at) for one in range(len(memory.cells)))
+        yield from (_bar(block, lane, *at) for lane in range(len(block.parts)))
+        yield "</g></g>" if steady else "</g>"
+    if memory.is_ghost:
+        yield _cross(block.pills[0].centre, y + HIGH / 2, 10)
+    yield from (_pill_mark(memory, one) for one in block.pills)
+    x, y = block.x + block.width / 2, y + block.row_height + 13
+    for line, fill in block.texts:
+        yield pen.small_mark(line, x, y, fill=fill, room=block.width)
+        y += LINE
+    if block.grid:
+        yield _grid(block, x, y + 3)
+
+
+def _cell(block: _Block, at: int, left: float, top: float) -> str:
+    memory, new = block.memory, at in block.memory.changed
+    x, y = left + block.cell(at), top + at // block.per_line * block.line_step
+    box = pen.rect(x, y, block.each, HIGH, 'fill-opacity="1"' if new else "")
+    place = x + block.each / 2, y + HIGH / 2 + 4.7
+    fill, room = PAPER if new else INK, block.each - 4
+    look = {"bold": new, "fill": fill, "room": room}
+    text = pen.text_mark(memory.cells[at], *place, look=IN_ROW, **look)
+    more = {"opacity": ".45"} if at in memory.unheld else {}
+    return pen.group("tm-cell changed" if new else "tm-cell", box + text, **more)
+
+
+def _bar(block: _Block, lane: int, left: float, top: float) -> str:
+    """Draw the bar under the cells that a name holds, in several pieces if need be."""
+    tag, names = block.parts[lane], block.names_bars
+    spans, d = block.spans(tag), ""
+    y = top + HIGH + 5 + lane * (BAR + BAR_NAME * names)
+    for start, stop, line in spans:
+        down, long = y + line * block.line_step, max(2.0, stop - start - 4)
+        d += pen.placed("M{} {}h{}", left + start + 2, down, long)
+    drawn = f'<path d="{d}" stroke-width="4" stroke-dasharray="none"/>'
+    if names:
+        edge, (start, _, _), (last, stop, _) = block.left - block.x, spans[0], spans[-1]
+        half = min(pen.safe_width(tag.name, SMALL, True), block.width) / 2
+        middle = edge + (start + max(stop, last + 3)) / 2
+        x = left - edge + min(max(middle, half), block.width - half)
+        look = {"bold": True, "fill": block.memory.colour, "look": IN_ROW}
+        room = min(2 * half + 1, block.width)
+        drawn += pen.small_mark(tag.name, x, y + 13.5, room=room, **look)
+    return drawn
+
+
+def _grid(block: _Block, middle: float, y: float) -> str:
+    """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
+    memory, tag, each = block.memory, block.grid, block.cell_of_grid
+    left, read = middle - each * len(tag.grid[0]) / 2, set()
+    boxes, texts = "", pen.small_mark(tag.name + READS, middle, y)
+    for down, row in enumerate(tag.grid):
+        top = y + 6 + down * GRID_LINE
+        for right, at in enumerate(row):
+            x, new, again = left + right * each, at in memory.changed, at in read
+            look = 'fill-opacity=".3"' if new else 'fill="none"'
+            look += ' stroke-dasharray="2 2"' if again else ""
+            boxes += pen.rect(x, top, each, GRID_LINE, look)
+            look = {"bold": new, "fill": FAINT if again else INK, "room": each - 2}
+            texts += pen.small_mark(memory.cells[at], x + each / 2, top + 12.5, **look)
+            read.add(at)
+    line = f'<g fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6">'
+    return pen.group("tm-grid", f"{line}{boxes}</g>{texts}", data_name=tag.name)
+
+
+def _pill_mark(memory: Memory, one: _Pill) -> str:
+    """Draw a name on its stem, with the signs of what it is."""
+    tag, colour, x, end = one.tag, memory.colour, one.centre, one.foot
+    shelf, is_ghost = one.shelf, memory.is_ghost
+    y, row_top = shelf.pill_top + one.line * PILL_LINE, shelf.row_top
+    left, right, foot = x - one.wide / 2, x + one.wide / 2, y + PILL
+    side, half = row_top + HIGH / 2 - 10, (foot + row_top) / 2
+    d = {
+        "left": ("M{} {}V{}q0 10 10 10H{}", x, foot, side, end),
+        "right": ("M{} {}V{}q0 10 -10 10H{}", x, foot, side, end),
+        "rail": ("M{} {}H{}V{}", left, y + PILL / 2, end, row_top),
+        "next": ("M{} {}H{}", left, y + PILL / 2, end),
+        "down": ("M{} {}C{} {} {} {} {} {}", x, foot, x, half, end, half, end, row_top),
+    }[one.stem]
+    if one.stem == "down" and abs(end - x) < 0.5:
+        d = "M{} {}V{}", x, foot, row_top
+    drawn = pen.line_mark(pen.placed(*d), colour, 3) if memory.cells else ""
+    look = f'rx="13" fill="{colour}"'
+    if is_ghost:
+        look = f'rx="13" fill="none" stroke="{colour}" stroke-width="2" '
+        look += 'stroke-dasharray="5 4"'
+    elif tag.is_new:
+        look += f' stroke="{INK}" stroke-width="2"'
+    drawn += pen.rect(left, y, one.wide, PILL, look)
+    if tag.sign == "leaf":  # a second outline
+        outline = f'rx="10" fill="none" stroke="{PAPER}" stroke-width="1.5"'
+        drawn += pen.rect(left + 3, y + 3, one.wide - 6, PILL - 6, outline)
+    lock = LOCK if tag.sign == "frozen" else 0.0
+    if lock:
+        drawn += pen.rect(left + 8, y + 12, 10, 7, f'rx="1" fill="{PAPER}"')
+        arch = pen.placed("M{} {}v-3a3 3 0 0 1 6 0v3", left + 10, y + 13)
+        drawn += pen.line_mark(arch, PAPER, 1.5)
+    look = {"size": 14.0, "bold": True, "fill": colour if is_ghost else PAPER}
+    room = one.wide - 12 - lock
+    drawn += pen.text_mark(tag.name, x + lock / 2, y + 18, room=room, **look)
+    if tag.raises and not is_ghost:
+        drawn += _cross(right - 3, y + 3, 7)
+    more = {"data_sign": tag.sign} if tag.sign else {}
+    more |= {"data_new": ""} if tag.is_new else {}
+    return pen.group("tm-tag", drawn, data_name=tag.name, **more)
+
+
+def _cross(x: float, y: float, half: float) -> str:
+    arm = pen.rounded(2 * half)
+    d = pen.placed("M{} {}", x - half, y - half) + f"l{arm} {arm}m0-{arm}l-{arm} {arm}"
+    return pen.line_mark(d, TROUBLE, 4, name="tm-cross")
+
+
+@dataclass(eq=False)
+class _Shelf(Sky):
+    """Blocks side by side, and what is above their pills."""
+
+    blocks: list[_Block] = field(default_factory=list)
+    row_top = end = 0.0
 
 
 # All memories -------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class Shelf:
-    """Blocks side by side, and what is above their pills."""
-
-    blocks: list[Block]
-    arcs: list[Arc] = field(default_factory=list)
-    labels: list[tuple[str, float, float, float]] = field(default_factory=list)
-    pill_top: float = 0.0
-    row_top: float = 0.0
-    end: float = 0.0
-
-    @property
-    def sky(self) -> float:
-        """Pixels above the pills."""
-        tops = [arc.top + 2 for arc in self.arcs]
-        return max([*tops, *(up + 11 for _, _, up, _ in self.labels)], default=0.0)
-
-    def settle(self, left: float, right: float, told: set[str]) -> None:
-        """Set heights, and a label for each kind of arc that has none so far.
-
-        ``left`` and ``right`` are the ends of the drawing. The labels that are set
-        are added to ``told``. Where "gradient stops" has no place beside its bar or
-        above it, the arcs above the bar are lifted.
-        """
-        _set_heights(self.arcs)
-        for kinds, text in ((("stop",), STOPS), (("flow", "in"), GRADIENT)):
-            arcs = [arc for arc in self.arcs if arc.kind in kinds and text not in told]
-            if not arcs:
-                continue
-            told.add(text)
-            half = safe_width(text, SMALL) / 2 + 1
-            place = self._free_place(arcs, half, left, right)
-            if place is None and text == STOPS:
-                arcs[0].label = LABEL + 10
-                _set_heights(self.arcs)
-                place = self._free_place(arcs, half, left, right)
-            elif place is None:  # above all arcs there is always room
-                middle = (arcs[-1].low + arcs[-1].high) / 2
-                x = min(max(middle, left + half), right - half)
-                place = x, max(arc.top for arc in self.arcs) + 5 + LABEL
-            if place:
-                self.labels.append((text, *place, half))
-
-    def _free_place(
-        self, arcs: list[Arc], half: float, left: float, right: float
-    ) -> Point | None:
-        """Return the middle of a label that is on nothing, near to its arcs."""
-
-        def within(x: float) -> float:
-            return min(max(x, left + half), right - half)
-
-        spots: list[Point] = []
-        for arc in arcs:
-            middle = (arc.low + arc.high) / 2
-            if arc.kind == "stop":
-                aside = half + 8 if arc.end > arc.start else -half - 8
-                x, up = arc.end + aside, arc.height + BAR_HALF + 5
-                if within(x) == x:
-                    spots += [(x, arc.height - low) for low in (4, 11)]
-                moves = (0, 0.3, -0.3, 0.6, -0.6, 0.95, -0.95)
-                middles = [within(arc.end + half * move) for move in moves]
-                spots += [(x, up) for x in middles if abs(x - arc.end) < half]
-            elif arc.kind == "flow":
-                moves = (0, 20, -20, 40, -40)
-                spots += [(within(middle + move), arc.height + 5) for move in moves]
-        if arcs[0].kind != "stop":
-            moves = [side * 12 * step for step in range(12) for side in (1, -1)]
-            top = max(arc.top for arc in self.arcs) + 5
-            spots += [(within(within(middle) + move), top) for move in moves]
-        points = [point for arc in self.arcs for point in arc.points()]
-        for x, up in spots:
-            on_arc = any(
-                abs(at - x) < half + 2 and up - 5 < y < up + 11 for at, y in points
-            )
-            if not on_arc and all(
-                abs(at - x) >= half + other + 4 or abs(y - up) >= LABEL
-                for _, at, y, other in self.labels
-            ):
-                return x, up
-        return None
-
-    def sky_marks(self) -> list[str]:
-        """Return what is drawn above the pills."""
-        y = self.pill_top
-        drawn = [arc.mark(y) for arc in self.arcs if arc.kind in ("flow", "stop")]
-        for text, x, up, half in self.labels:
-            look = {"size": SMALL, "fill": FAINT, "room": 2 * half}
-            drawn.append(text_mark(text, x, y - up, **look))
-        return drawn
 
 
 class _Scene:
@@ -353,255 +480,218 @@ class _Scene:
         self.left, self.right_end = EDGE, width - EDGE
         self.said: dict[Memory, list[str]] = {one: [] for one in story.memories}
         on = {tag: memory for memory in story.memories for tag in memory.tags}
-        self.copied = [{on[a], on[b]} for a, b in story.copies]
-        self._name_shared()
-        self._set_shelves()
-        self._leave_margins()
-        if self._say_copies():
-            self._set_shelves()
-        self._place_across()
-        self._raise_arcs()
-        self._place_down()
-        self.marks = self._marks()
-
-    def _name_shared(self) -> None:
-        for memory in self.story.memories if len(self.story.memories) < 3 else ():
+        self.copies = [(on[a], on[b]) for a, b in story.copies]
+        for memory in story.memories if len(story.memories) < 3 else ():
             names = sum(len(tag.names) for tag in memory.tags)
             whole = not any(tag.parts for tag in memory.tags)
             if len(memory.tags) > 1 and names < len(NUMBERS) and memory.cells and whole:
                 self.said[memory].append(f"{NUMBERS[names]} names, the same memory")
-
-    def _leave_margins(self) -> None:
-        """Leave room beside the shelves for what leads from one to another."""
-        sources = {a for a, b in self.story.flows if self.on[a] is not self.on[b]}
-        across = min(len(sources), MOST_LANES)
-        copied = any(self.on[a] is not self.on[b] for a, b in self.story.copies)
-        if across or copied:
-            self.left += MARGIN * copied
-            self.right_end -= (MARGIN + LANE * (across - 1)) * bool(across)
-            self._set_shelves()
-
-    def _say_copies(self) -> bool:
-        """Say under a row what it was copied from, where no arrow can lead there."""
-        self.arrows: list[tuple[Tag, Tag]] = []
-        led: list[set[Block]] = []
-        said = False
-        for source, copy in self.story.copies:
-            one, other = self.of[source], self.of[copy]
-            shelf, there = self.on[source], self.on[copy]
-            if shelf is there:
-                free = abs(shelf.blocks.index(one) - shelf.blocks.index(other)) == 1
-            else:
-                away = abs(self.shelves.index(shelf) - self.shelves.index(there))
-                free = away == 1 and one is shelf.blocks[0] and other is there.blocks[0]
-            if {one, other} in led:
-                continue
-            if free:
-                self.arrows.append((source, copy))
-                led.append({one, other})
-            else:
-                self.said[other.memory].append(f"copied from {source.name}")
-                said = True
-        return said
-
-    # Side by side, or under each other
+        self._set_shelves()
+        self._make_room()
+        self._place_across()
+        self._raise_arcs()
+        self._place_down()
+        self.marks = [*self._marks()]
 
     def _set_shelves(self) -> None:
         """Set memories side by side, if need be in narrower cells; else in shelves."""
-        self.shelves = self._shelves()
-        places = [
-            (s, b, one) for s in self.shelves for b in s.blocks for one in b.pills
-        ]
-        self.on = {one.tag: shelf for shelf, _, one in places}
-        self.of = {one.tag: block for _, block, one in places}
-        self.pill = {one.tag: one for _, _, one in places}
-
-    def _shelves(self) -> list[Shelf]:
-        memories = self.story.memories
-        room = self.right_end - self.left - 2 * self.inset
-        ways = [
-            *product(APARTS, (BETWEEN,), (CELL,)),
-            *product(APARTS[1:], (BETWEEN, NARROW), (23.0, STEADY_CELL, NARROW_CELL)),
-        ]
+        self.room, rows = self.right_end - self.left - 2 * self.inset, []
+        ways = [(apart, BETWEEN, CELL) for apart in APARTS]
+        ways += product(APARTS, (BETWEEN, 8.0), (23.0, STEADY_CELL, NARROW_CELL))
         if self.steady:
-            ways = [*product(APARTS[1:], (BETWEEN,), (STEADY_CELL,))]
-        for apart, self.between, self.cell in ways:
-            blocks = [self._block(memory, room, apart) for memory in memories]
-            if self._wide(blocks) <= room + 0.01:
-                return [Shelf(blocks)] if blocks else []
-        self.between, self.cell = BETWEEN, ways[0][2]
-        shelves: list[list[Block]] = []
-        for memory in memories:
-            block = self._block(memory, room, APARTS[1])
-            if shelves and self._wide([*shelves[-1], block]) <= room + 0.01:
-                shelves[-1].append(block)
-            else:
-                shelves.append([block])
-        return [Shelf(blocks) for blocks in shelves]
+            ways = [(apart, BETWEEN, STEADY_CELL) for apart in APARTS]
+        for apart, self.between, cell in ways:
+            row = [_block(self, one, apart, cell) for one in self.story.memories]
+            if self._wide(row) <= self.room + 0.01:
+                rows = [row] if row else []
+                break
+        else:
+            self.between = BETWEEN
+            for memory in self.story.memories:
+                block = _block(self, memory, APARTS[0], ways[0][2])
+                if rows and self._wide([*rows[-1], block]) <= self.room + 0.01:
+                    rows[-1].append(block)
+                else:
+                    rows.append([block])
+        self.shelves, self.block, pill = [_Shelf(blocks=row) for row in rows], {}, {}
+        for shelf in self.shelves:
+            for block in shelf.blocks:
+                block.shelf, self.block[block.memory] = shelf, block
+                for one in block.pills:
+                    one.shelf, pill[one.tag] = shelf, one
+        self.copied = [(self.block[one], self.block[two]) for one, two in self.copies]
+        ways = ("stop", self.story.stops), ("flow", self.story.flows)
+        self.ways = [(kind, pill[a], pill[b]) for kind, two in ways for a, b in two]
 
-    def _block(self, memory: Memory, room: float, apart: float) -> Block:
-        # Only a label and the foot of an arc need the most room between two names.
-        stops = any(tag in memory.tags for tag, _ in self.story.stops)
-        if not (stops and any(tag in memory.tags for _, tag in self.story.flows)):
-            apart = min(apart, APARTS[1])
-        return block_of(memory, room, apart, self.cell, self.said[memory])
-
-    def _wide(self, blocks: list[Block]) -> float:
+    def _wide(self, blocks: list[_Block]) -> float:
         return sum(block.width for block in blocks) + sum(self._gaps(blocks))
 
-    def _gaps(self, blocks: list[Block]) -> list[float]:
+    def _gaps(self, blocks: list[_Block]) -> list[float]:
         found = []
         for one, other in pairwise(block.memory for block in blocks):
-            is_copy = {one, other} in self.copied
+            is_copy = (one, other) in self.copies or (other, one) in self.copies
+            is_apart = self.steady or (self.framed and one.device != other.device)
             gap = COPIED if is_copy else self.between
-            if self.steady or (self.framed and one.device != other.device):
-                gap = 2 * FRAME_EDGE + (COPIED_WORD if is_copy else self.between)
-            found.append(gap)
+            found.append(gap + (2 * FRAME_EDGE if is_apart else 8 * is_copy))
         return found
+
+    def _make_room(self) -> None:
+        """Leave margins for what leads from shelf to shelf; say what no arrow can."""
+        flows = [(a, b) for kind, a, b in self.ways if kind == "flow"]
+        across = len({a for a, b in flows if a.shelf is not b.shelf})
+        if across:
+            self.right_end -= MARGIN + LANE * (min(across, MOST_LANES) - 1)
+        if copied := any(a.shelf is not b.shelf for a, b in self.copied):
+            self.left += MARGIN
+        if across or copied:
+            self._set_shelves()
+        # An arrow leads to the next block, or from a first block to the one below.
+        beside = [pair for shelf in self.shelves for pair in pairwise(shelf.blocks)]
+        beside += pairwise(shelf.blocks[0] for shelf in self.shelves)
+        near = [{one.memory, other.memory} for one, other in beside]
+        self.arrows = [one for one in dict.fromkeys(self.copies) if {*one} in near]
+        told = zip(self.story.copies, self.copies, strict=True)
+        for (source, _), pair in told:
+            if pair not in self.arrows:
+                self.said[pair[1]].append(f"copied from {source.name}")
+        if any(pair not in self.arrows for pair in self.copies):
+            self._set_shelves()
 
     def _place_across(self) -> None:
         widest = max((self._wide(shelf.blocks) for shelf in self.shelves), default=0.0)
-        if self.story.flows or self.story.stops:
-            room = self.right_end - self.left - 2 * self.inset
-            widest = max(widest, min(LEAST_UNDER_ARCS, room))
+        if self.ways:
+            widest = max(widest, min(110.0, self.room))
         for shelf in self.shelves:
             x = self.left + self.inset + (widest - self._wide(shelf.blocks)) / 2
             gaps = [*self._gaps(shelf.blocks), 0]
             for block, gap in zip(shelf.blocks, gaps, strict=True):
                 block.x = x
+                block.move(x)
                 x += block.width + gap
         self.content_end = self.left + widest + 2 * self.inset
 
-    # Above the names
-
     def _raise_arcs(self) -> None:
-        self.across: list[tuple[Arc, Shelf, Arc, Shelf]] = []
-        lanes: dict[Tag, Arc] = {}
-        for (kind, start, end), (a, b) in self._ends().items():
-            if self.pill[start].line or self.pill[end].line:
+        """Give each way its arcs; those that end on one name stand side by side."""
+        self.across: list[tuple[Arc, Arc, int]] = []
+        leave: dict[_Pill, Arc] = {}
+        arrive: dict[tuple[_Pill, _Shelf], Arc] = {}
+        feet: dict[_Pill, list[tuple[float, int, Arc, int]]] = {}
+        stops: list[tuple[Arc, _Pill]] = []
+
+        def arc_on(shelf: _Shelf, kind: str, *ends: float) -> Arc:
+            shelf.arcs.append(Arc(kind, shelf, [*ends]))
+            return shelf.arcs[-1]
+
+        def stand(arc: Arc, one: _Pill, side: int, near: float = 1e6) -> None:
+            feet.setdefault(one, []).append((near, side, arc, len(arc.ends)))
+            arc.ends.append(one.centre)
+
+        for kind, one, other in self.ways:
+            key = one, other.shelf
+            if one.line or other.line:
                 continue  # a name under another one: words say it
-            one, other = self.on[start], self.on[end]
             if kind == "stop":
-                far = b - a if one is other else (-60 if a > 90 else 60)
-                reach = max(24.0, min(84.0, abs(far) * 0.62))
-                if abs(far) >= APARTS[0] - 14:
-                    reach = max(30.0, min(reach, abs(far) - BESIDE_BAR))
-                bar = a + (reach if far > 0 else -reach)
-                bar = min(max(bar, self.left + 6), self.right_end - 6)
-                one.arcs.append(Arc("stop", a, bar))
-            elif one is other:
-                one.arcs.append(Arc("flow", a, b))
+                stops.append((arc_on(one.shelf, kind), other))
+                stand(stops[-1][0], one, 0, other.centre)
+            elif one.shelf is other.shelf:
+                arc = arc_on(one.shelf, kind)
+                stand(arc, one, 0, other.centre)
+                stand(arc, other, 1, one.centre)
             else:
-                if start not in lanes:
-                    lane = self.content_end + 9 + LANE * (len(lanes) % MOST_LANES)
-                    lanes[start] = Arc("out", a, lane)
-                    one.arcs.append(lanes[start])
-                comes = Arc("in", lanes[start].end, b, bus=(start, other))
-                other.arcs.append(comes)
-                self.across.append((lanes[start], one, comes, other))
+                if one not in leave:  # what leaves from one name does so as one line
+                    lane = self.content_end + 9 + LANE * (len(leave) % MOST_LANES)
+                    leave[one] = arc_on(one.shelf, "out", lane)
+                    stand(leave[one], one, 0)
+                if key not in arrive:
+                    arrive[key] = arc_on(other.shelf, "in", leave[one].ends[0])
+                self.across.append((leave[one], arrive[key], len(arrive[key].ends)))
+                stand(arrive[key], other, 1)
+        for one, found in feet.items():
+            found.sort(key=lambda end: end[:2])
+            step = min(11.0, (one.wide - 16) / max(1, len(found) - 1))
+            for number, (_, _, arc, at) in enumerate(found):
+                arc.ends[at] += (number - (len(found) - 1) / 2) * step
+        for arc, other in stops:
+            (a,), far = arc.ends, other.centre - arc.ends[0]
+            if arc.shelf is not other.shelf:
+                far = -60 if a > 90 else 60
+            reach = max(24.0, min(84.0, abs(far) * 0.62))
+            if abs(far) >= 174:  # the label has room between two names
+                reach = max(30.0, min(reach, abs(far) - BESIDE_BAR))
+            bar = a + (reach if far > 0 else -reach)
+            arc.ends.append(min(max(bar, self.left + 6), self.right_end - 6))
         told: set[str] = set()
-        end = max([self.content_end, *(leaves.end for leaves, *_ in self.across)])
         self.right = self.content_end
+        end = max([self.content_end, *(arc.ends[0] for arc in leave.values())])
         for shelf in self.shelves:
             shelf.settle(EDGE, end, told)
             ends = [x + half for _, x, _, half in shelf.labels]
-            self.right = max([self.right, *ends, *(arc.high + 2 for arc in shelf.arcs)])
-
-    def _ends(self) -> dict[tuple[str, Tag, Tag], list[float]]:
-        """Return the ways with their two ends; on one name they stand side by side."""
-        story, on = self.story, self.on
-        ways = [("stop", *pair) for pair in story.stops]
-        ways += [("flow", *pair) for pair in story.flows]
-        x = {tag: block.x + self.pill[tag].centre for tag, block in self.of.items()}
-        ends: dict[Tag, list[tuple[float, int, tuple]]] = {}
-        leave: set[Tag] = set()
-        for way in ways:
-            kind, a, b = way
-            is_across = kind == "flow" and on[a] is not on[b]
-            # All that leaves a shelf from one name leaves it as one line.
-            if not is_across or a not in leave:
-                ends.setdefault(a, []).append((1e6 if is_across else x[b], 0, way))
-            leave |= {a} if is_across else set()
-            if kind == "flow":
-                ends.setdefault(b, []).append((1e6 if is_across else x[a], 1, way))
-        places = {way: [x[way[1]], x[way[2]]] for way in ways}
-        for tag, found in ends.items():
-            found.sort(key=lambda one: one[:2])
-            step = min(11.0, (self.pill[tag].wide - 16) / max(1, len(found) - 1))
-            for number, (_, side, way) in enumerate(found):
-                places[way][side] += (number - (len(found) - 1) / 2) * step
-        return places
-
-    # From top to bottom
+            ends += [max(arc.ends) + 2 for arc in shelf.arcs]
+            self.right = max([self.right, *ends])
 
     def _place_down(self) -> None:
         y = -self.shelves[0].sky if self.shelves else 0.0
         self.top = y - EDGE
-        led = [{self.on[a], self.on[b]} for a, b in self.story.copies]
+        led = [{one.shelf, other.shelf} for one, other in self.copied]
         for number, shelf in enumerate(self.shelves):
             if number:
                 y += BETWEEN_SHELVES + 8 * ({self.shelves[number - 1], shelf} in led)
             shelf.pill_top = y + shelf.sky
             line = max(one.line for block in shelf.blocks for one in block.pills)
-            shelf.row_top = shelf.pill_top + line * LINE_OF_PILLS + PILL + STEM
+            shelf.row_top = shelf.pill_top + line * PILL_LINE + PILL + STEM
             shelf.end = shelf.row_top + max(block.height for block in shelf.blocks)
             y = shelf.end = shelf.end + FRAME_FOOT * self.framed
         self.bottom = y + EDGE
 
-    # What is drawn
-
-    def _marks(self) -> list[str]:
-        marks = []
+    def _marks(self) -> Iterator[str]:
         for shelf in self.shelves:
-            marks += self._frames(shelf) if self.framed else []
+            if self.framed:
+                yield from self._frames(shelf)
             for block in shelf.blocks:
-                tops = shelf.pill_top, shelf.row_top
-                marks += block_marks(block, *tops, self.steady)
-        marks += [self._copy(source, copy) for source, copy in self.arrows]
-        for leaves, one, comes, other in self.across:
-            low, high = one.pill_top - leaves.height, other.pill_top - comes.height
-            lane, end, turn = leaves.end, comes.end, 8 if high < low else -8
-            d = placed("M{} {}V{}q0-8 8-8", leaves.start, one.pill_top, low + 8)
-            d += placed("H{}q8 0 8 {}V{}", lane - 8, -turn, high + turn)
-            d += placed("q0 {} -8 {}H{}q-8 0-8 8", -turn, -turn, end + 8)
-            d += placed("V{}", other.pill_top - 2)
-            marks.append(_arc_mark(d, end, other.pill_top))
-        return marks + [mark for shelf in self.shelves for mark in shelf.sky_marks()]
+                yield from _block_marks(block, self.steady)
+        for source, copy in self.arrows:
+            yield self._copy(self.block[source], self.block[copy])
+        for leaves, comes, at in self.across:
+            (lane, start), end = leaves.ends, comes.ends[at]
+            top, foot = leaves.shelf.pill_top, comes.shelf.pill_top
+            low, high = top - leaves.height, foot - comes.height
+            turn = 8 if high < low else -8
+            d = pen.placed("M{} {}V{}q0-8 8-8", start, top, low + 8)
+            d += pen.placed("H{}q8 0 8 {}V{}", lane - 8, -turn, high + turn)
+            d += pen.placed("q0 {} -8 {}H{}q-8 0-8 8", -turn, -turn, end + 8)
+            yield arc_mark(d + pen.placed("V{}", foot - 2), end, foot)
+        for shelf in self.shelves:
+            yield from shelf.sky_marks()
 
-    def _frames(self, shelf: Shelf) -> list[str]:
-        """Return a frame for each device, with its name."""
-        marks = []
+    def _frames(self, shelf: _Shelf) -> Iterator[str]:
+        """Yield a frame for each device, with its name."""
         devices = dict.fromkeys(block.memory.device for block in shelf.blocks)
         for device in filter(None, devices):
             blocks = [b for b in shelf.blocks if b.memory.device == device]
             left, top = blocks[0].x - FRAME_EDGE, shelf.row_top - FRAME_EDGE
             wide = blocks[-1].x + blocks[-1].width + FRAME_EDGE - left
             look = f'rx="8" fill="{PAPER}" stroke="{FRAME}"'
-            marks.append(rect(left, top, wide, shelf.end - top, look))
-            look = {"size": SMALL, "fill": FAINT, "anchor": "start", "room": wide - 8}
-            marks.append(text_mark(f"on {device}", left + 6, shelf.end - 6, **look))
-        return marks
+            yield pen.rect(left, top, wide, shelf.end - top, look)
+            look = {"anchor": "start", "room": wide - 8}
+            yield pen.small_mark(f"on {device}", left + 6, shelf.end - 6, **look)
 
-    def _copy(self, source: Tag, copy: Tag) -> str:
+    def _copy(self, one: _Block, other: _Block) -> str:
         """Draw the dashed arrow from a row to its copy, beside it or below."""
-        one, other = self.of[source], self.of[copy]
-        y = self.on[source].row_top + CELL_HEIGHT / 2
-        if self.on[source] is self.on[copy]:
-            is_right = other.x > one.x
-            begin, end = one.side(is_right), other.side(not is_right)
-            way = 1 if is_right else -1
-            d, foot = placed("M{} {}H{}", begin, y, end), y
-            label = (begin + end) / 2, y - 7, "middle"
+        y, foot = (at.shelf.row_top + HIGH / 2 for at in (one, other))
+        is_beside = one.shelf is other.shelf
+        way = -6 if is_beside and other.x < one.x else 6
+        is_right = is_beside and way > 0
+        begin, end = one.side(is_right), other.side(way < 0)
+        if is_beside:
+            d = pen.placed("M{} {}H{}", begin, y, end)
+            x, above, anchor = (begin + end) / 2, y - 7, "middle"
         else:
-            foot = self.on[copy].row_top + CELL_HEIGHT / 2
-            begin, end, lane = one.side(False), other.side(False), EDGE + 3
-            way, down = 1, 8 if foot > y else -8
-            d = placed("M{} {}H{}q-8 0-8 {}", begin, y, lane + 8, down)
-            d += placed("V{}q0 {} 8 {}H{}", foot - down, down, down, end)
-            lower = max((self.on[copy], self.on[source]), key=lambda s: s.row_top)
-            label = lane + 7, lower.pill_top - lower.sky - 5, "start"
-        x, above, anchor = label
-        head = placed("M{} {}l{} 5l{} 5", end - 6 * way, foot - 5, 6 * way, -6 * way)
-        text = text_mark("copied", x, above, size=SMALL, fill=FAINT, anchor=anchor)
-        dashed = line_mark(d, FAINT, 2, "4 4")
-        return f'<g class="tm-copy">{dashed}{line_mark(head, FAINT, 2)}{text}</g>'
+            lane, down = EDGE + 3, 8 if foot > y else -8
+            d = pen.placed("M{} {}H{}q-8 0-8 {}", begin, y, lane + 8, down)
+            d += pen.placed("V{}q0 {} 8 {}H{}", foot - down, down, down, end)
+            lower = max(one.shelf, other.shelf, key=lambda shelf: shelf.row_top)
+            x, above, anchor = lane + 7, lower.pill_top - lower.sky - 5, "start"
+        head = pen.placed("M{} {}l{} 5l{} 5", end - way, foot - 5, way, -way)
+        text = pen.small_mark("copied", x, above, anchor=anchor)
+        dashed = pen.line_mark(d, FAINT, 2, "4 4")
+        return f'<g class="tm-copy">{dashed}{pen.line_mark(head, FAINT, 2)}{text}</g>'

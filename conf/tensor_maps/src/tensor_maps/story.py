@@ -6,18 +6,19 @@ that ``print`` shows are made here too.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import ceil, prod
 
 from tensor_maps.pen import COLOURS, FAINT, TROUBLE
 from tensor_maps.words import as_tuple, count_of, listing, size_of
 
+WHOLE, TINY = [(0.0, 1.0)], 1e-6
 MOST_IN_GRID, MOST_ROWS = 12, 4
+SIGNS = {"leaf", "frozen"}
 MOST_LEAVES = 2  # are named in a table
 MOST_LISTED = 6  # with fewer names, a caption lists all
-DTYPE = "float32"  # is not said, if no other is seen more often
 KINDS = {"tensor", "array"}  # of other things only the kind is said, as "a number"
 
 
@@ -48,10 +49,9 @@ class Tag:
 
 @dataclass(eq=False)
 class Memory:
-    """A row of cells and the names on it.
+    """A row of cells and the names on it; without memory there are no cells.
 
-    ``columns`` is how many cells a row of a matrix has, if a name shows one; ``cells``
-    is empty where there is no memory.
+    ``columns`` is how many cells a row of a matrix has, if a name shows one.
     """
 
     number: int | None
@@ -72,22 +72,14 @@ class Memory:
     @property
     def unheld(self) -> set[int]:
         """The cells that no name on this memory holds."""
-        if any(not tag.parts for tag in self.tags):
-            return set()
-        held = {at for tag in self.tags for at in self.held(tag)}
-        return set(range(len(self.cells))) - held
+        return set(range(len(self.cells))).difference(*map(self.held, self.tags))
 
     def held(self, tag: Tag) -> list[int]:
         """Return the cells that a name holds a part of."""
-        count = len(self.cells)
-        return [
-            at
-            for at in range(count)
-            if any(
-                start * count < at + 1 - 1e-6 and stop * count > at + 1e-6
-                for start, stop in tag.parts
-            )
-        ]
+        count, held = len(self.cells), set()
+        for start, stop in tag.parts or WHOLE:
+            held.update(range(int(start * count + TINY), ceil(stop * count - TINY)))
+        return sorted(held)
 
 
 Pairs = list[tuple[Tag, Tag]]
@@ -104,7 +96,7 @@ class Story:
 
     @property
     def devices(self) -> list[str]:
-        """Return the devices in order of appearance."""
+        """The devices in order of appearance."""
         return list(dict.fromkeys(one.device for one in self.memories if one.device))
 
 
@@ -120,58 +112,50 @@ def story_of(
     wanted = None if names is None else set(names)
     tags: dict[int, Tag] = {}
     for number, seen in enumerate(observed["tensors"]):
-        if seen["names"] and (wanted is None or wanted & set(seen["names"])):
-            error = next((raises.pop(n) for n in seen["names"] if n in raises), "")
-            is_new = not ringed.isdisjoint(seen["names"])
-            tags[number] = Tag(seen["names"], number, error, _sign_of(seen), is_new)
+        own, state = set(seen["names"]), state_of(seen)
+        if own and (wanted is None or wanted & own):
+            tag = tags[number] = Tag(seen["names"], number, is_new=bool(ringed & own))
+            tag.sign = state if state in SIGNS else ""
+            tag.raises = next((raises.pop(n) for n in tag.names if n in raises), "")
     memories = _memories(observed, tags)
-    on = {tag: memory for memory in memories for tag in memory.tags}
-    told = [
-        (tags[source], tag)
-        for number, tag in tags.items()
-        for source in _behind(observed, tags, number, "made_of")
-        if on[tags[source]] is not on[tag]
-    ]
-    by_name = {name: tag for tag in tags.values() for name in tag.names}
-    told += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= set(by_name)]
-    told = list(dict.fromkeys(told))
-    flows = [
-        (tag, tags[end])
-        for number, tag in tags.items()
-        for end in _behind(observed, tags, number, "flows")
-    ]
-    stops = _stops(observed, memories, told, flows)
     for name, error in raises.items():  # what never came to be
         memories.append(Memory(None, TROUBLE, tags=[Tag([name], raises=error)]))
-    on |= {tag: memory for memory in memories for tag in memory.tags}
-    return Story(_in_order(memories, told, on), flows, stops, told)
+    on = {tag: memory for memory in memories for tag in memory.tags}
+    by_name = {name: tag for tag in tags.values() for name in tag.names}
+    made = [(a, b) for b, a in _ways(observed, tags, "made_of") if on[a] is not on[b]]
+    made += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= by_name.keys()]
+    made = list(dict.fromkeys(made))
+    flows = _ways(observed, tags, "flows")
+    stops = _stops(observed["tensors"], memories, made, flows)
+    memories = _in_order(memories, [(on[a], on[b]) for a, b in made])
+    return Story(memories, flows, stops, made)
 
 
 def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
     memories, colours = [], colours_of(observed, tags)
-    usual = Counter(observed["tensors"][number]["dtype"] for number in tags)
-    usual_dtype = max(usual, key=lambda one: (usual[one], one == DTYPE), default="")
+    dtypes = Counter(observed["tensors"][number]["dtype"] for number in tags)
+    usual = max(dtypes, key=lambda one: (dtypes[one], one == "float32"), default="")
     for place, (number, colour) in enumerate(colours.items(), 1):
-        storage = observed["storages"][number]
-        windows = [one for one in storage["windows"] if one["tensor"] in tags]
-        made = Memory(number, colour, storage["device"])
-        made.cells = list(storage["cells"] or [size_of(storage["bytes"])])
+        storage, facts = observed["storages"][number], {}
+        whole, cells = storage["bytes"], storage["cells"]
+        made = Memory(number, colour, storage["device"], cells or [size_of(whole)])
         made.dashed = "dashed" in storage  # no tensor's memory
         made.changed = set(storage.get("changed_cells", ()))
-        if storage.get("changed") and not storage["cells"]:
+        if storage.get("changed") and not cells:
             made.changed = {0}
-        facts = {}
-        for window in windows:
+        for window in storage["windows"]:
+            if window["tensor"] not in tags:
+                continue
             tag, seen = tags[window["tensor"]], observed["tensors"][window["tensor"]]
             if not window["covers_all"]:
-                whole = storage["bytes"]
                 tag.parts = [(a / whole, b / whole) for a, b in window["runs"]]
             # z.real steps through parts of the cells of a complex z.
-            if seen["dtype"] == storage["dtype"]:
-                tag.grid = _grid(storage, window)
-            facts[tag.name] = _facts(seen, storage, window, usual_dtype)
+            if cells and seen["dtype"] == storage["dtype"]:
+                tag.grid = _grid(window)
+                if len(window["shape"]) > 1 and _is_in_order(window):
+                    made.columns = made.columns or window["shape"][-1]
+            facts[tag.name] = _facts(seen, storage, window, usual)
             made.tags.append(tag)
-        made.columns = _columns(storage, windows)
         made.lines = _lines(facts)
         if colour == FAINT and place > len(COLOURS):
             made.lines.insert(0, f"memory {place}")
@@ -179,9 +163,8 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
     for number, tag in tags.items():
         seen = observed["tensors"][number]
         if seen["storage"] is None:
-            lines = [seen["memory"]] if seen["memory"] else []
-            device = seen.get("device") or ""
-            memories.append(Memory(None, FAINT, device, tags=[tag], lines=lines))
+            why, device = [seen["memory"]], seen["device"]
+            memories.append(Memory(None, FAINT, device, tags=[tag], lines=why))
     return memories
 
 
@@ -190,67 +173,39 @@ def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
 
     One that was given a ``colour`` has it; the others take what these leave.
     """
-    storages = observed["storages"]
-    on = [
-        number
-        for number, storage in enumerate(storages)
-        if any(one["tensor"] in tensors for one in storage["windows"])
-    ]
-    given: dict[int | None, int] = {}
-    for number in [*on, *range(len(storages))]:
-        given.setdefault(storages[number].get("colour"), number)
+    given = [storage.get("colour") for storage in observed["storages"]]
     left = (colour for at, colour in enumerate(COLOURS) if at not in given)
-    found = {}
-    for number in on:
-        colour = storages[number].get("colour")
-        if colour is not None and given[colour] == number:
-            found[number] = COLOURS[colour]
-        else:
-            has_colour = "dashed" not in storages[number]
-            found[number] = next(left, FAINT) if has_colour else FAINT
+    found: dict[int, str] = {}
+    for number, storage in enumerate(observed["storages"]):
+        if any(window["tensor"] in tensors for window in storage["windows"]):
+            own = None if given[number] is None else COLOURS[given[number]]
+            if own is None or own in found.values():
+                own = FAINT if "dashed" in storage else next(left, FAINT)
+            found[number] = own
     return found
 
 
-def _sign_of(seen: dict) -> str:
-    if seen["requires_grad"] and seen["is_leaf"]:
-        return "leaf"
-    return "frozen" if seen.get("parameter") and not seen["requires_grad"] else ""
+def _dense(shape: list[int]) -> list[int]:
+    return [prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
-def _grid(storage: dict, window: dict) -> list[list[int]]:
+def _grid(window: dict) -> list[list[int]]:
     """Return the cells that a small window reads, in its own shape.
 
     There are none if it reads all cells in order, or a row of them that bars show, or
     where pictures have to be low (``is_low``).
     """
     shape, strides, first = window["shape"], window["strides"], window["offset"]
-    if not storage["cells"] or None in (strides, first) or window.get("is_low"):
+    if _is_in_order(window) or window.get("is_low") or None in (strides, first):
         return []
     axes = [axis for axis in zip(shape, strides, strict=True) if axis[0] != 1]
     if len(axes) == 1 and axes[0][1] <= 0:
         axes.insert(0, (1, 0))
-    is_plain = strides == _dense(shape) and window["covers_all"]
-    if is_plain or len(axes) != 2 or not 0 < math.prod(shape) <= MOST_IN_GRID:
+    if len(axes) != 2 or axes[0][0] > MOST_ROWS or prod(shape) > MOST_IN_GRID:
         return []
     (rows, down), (columns, right) = axes
-    grid = [[first + row * down + at * right for at in range(columns)]
-            for row in range(rows)]  # fmt: skip
-    return grid if rows <= MOST_ROWS else []
-
-
-def _columns(storage: dict, windows: list[dict]) -> int:
-    """Return how many cells a row of the matrix has that lies in order on a memory."""
-    for window in windows if storage["cells"] else ():
-        shape = window["shape"] or ()
-        whole = window["covers_all"] and math.prod(shape) == len(storage["cells"])
-        if whole and len(shape) > 1 and window["strides"] == _dense(shape):
-            return shape[-1]
-    return 0
-
-
-def _dense(shape: list[int]) -> list[int]:
-    """Return the strides of what lies in order, without a gap."""
-    return [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+    steps = [[row * down + at * right for at in range(columns)] for row in range(rows)]
+    return [[first + step for step in row] for row in steps if row]
 
 
 # Facts --------------------------------------------------------------------------------
@@ -258,8 +213,8 @@ def _dense(shape: list[int]) -> list[int]:
 
 def _lines(facts: dict[str, list[str]]) -> list[str]:
     """Return what is said under a memory, first what is true of all names on it."""
-    own = list(facts.values())
-    common = [fact for fact in own[0] if all(fact in others for others in own)]
+    first, *others = facts.values()
+    common = [fact for fact in first if all(fact in other for other in others)]
     lines = [", ".join(common)]
     for name, said in facts.items():
         rest = ", ".join(fact for fact in said if fact not in common)
@@ -272,46 +227,38 @@ def _facts(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[st
     if seen["kind"] not in KINDS:
         return [seen["kind"]]
     said = ["array"] if seen["kind"] == "array" and seen["names"] != ["array"] else []
-    shape, gradient = window["shape"] or (), seen["gradient"]
-    others = [other["shape"] for other in storage["windows"] if other["covers_all"]]
+    shape, is_shown = window["shape"], window["runs"] and storage["cells"]
+    whole = [one["shape"] for one in storage["windows"] if one["covers_all"]]
     if sum(length != 1 for length in shape) > 1:
         said.append(" \N{MULTIPLICATION SIGN} ".join(map(str, shape)))
-    elif not (window["runs"] and storage["cells"]) and (
-        not _is_in_order(window) or any(one != window["shape"] for one in others)
-    ):
+    elif not is_shown and not (_is_in_order(window) and all(s == shape for s in whole)):
         said.append(f"shape {as_tuple(shape)}")
     known = {"offset 0", f"stride {as_tuple(_dense(shape))}"}
-    facts = facts_of(seen, storage, window, usual_dtype)
-    said += [fact for fact in facts if fact not in known]
-    if gradient not in (None, "None"):
-        new = ", new" if seen.get("arrived") else ", changed"
-        said.append(f"grad {gradient}{new * ('gradient' in seen.get('changed', ()))}")
-    return said
+    said += [one for one in facts_of(seen, window, usual_dtype) if one not in known]
+    new = ", new" if seen.get("arrived") else ", changed"
+    new *= "gradient" in seen.get("changed", ())
+    return said + [gradient + new for gradient in gradient_of(seen)]
 
 
-def facts_of(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[str]:
+def facts_of(seen: dict, window: dict, usual_dtype: str) -> list[str]:
     """Say of a tensor on a storage what is unusual, but for its shape."""
-    version, offset, strides = seen["version"], window["offset"], window["strides"]
+    offset, stride = window["offset"], f"stride {as_tuple(window['strides'])}"
     if offset is None:  # in bytes, if these do not divide
         offset = count_of(window["offset_bytes"], "byte")
-    steps = window["stride_bytes"]
-    if strides is not None:
-        stride = f"stride {as_tuple(strides)}"
-    elif len(steps) == 1:
-        stride = f"stride {count_of(steps[0], 'byte')}"
-    else:
-        stride = f"strides {as_tuple(steps)} in bytes"
-    # The values that a new parameter begins with were written into it.
-    is_usual_version = not version or (version == 1 and seen["parameter"])
-    found = [
-        ("empty", not window["runs"]),
-        (seen["dtype"], seen["dtype"] != usual_dtype),
-        (f"offset {offset}", window["offset_bytes"] or not window["covers_all"]),
-        (stride, not _is_in_order(window)),
-        (f"version {version}", not is_usual_version),
-        (seen["memory"], seen["memory"]),
-    ]
-    return [fact for fact, is_unusual in found if is_unusual]
+    if window["strides"] is None:
+        first, *others = window["stride_bytes"]
+        stride = f"strides {(first, *others)} in bytes"
+        stride = stride if others else f"stride {count_of(first, 'byte')}"
+    found = {
+        "empty": not window["runs"],
+        seen["dtype"]: seen["dtype"] != usual_dtype,
+        f"offset {offset}": window["offset_bytes"] or not window["covers_all"],
+        stride: not _is_in_order(window),
+        # The values that a new parameter begins with were written into it.
+        f"version {seen['version']}": (seen["version"] or 0) > seen["parameter"],
+        seen["memory"]: seen["memory"],
+    }
+    return [fact for fact, is_unusual in found.items() if is_unusual]
 
 
 def _is_in_order(window: dict) -> bool:
@@ -321,70 +268,75 @@ def _is_in_order(window: dict) -> bool:
     return window["covers_all"] and all(n == 1 or a == b for n, a, b in steps)
 
 
+def gradient_of(seen: dict) -> list[str]:
+    """Say which gradient a tensor has, if it has one."""
+    return [] if seen["gradient"] in (None, "None") else [f"grad {seen['gradient']}"]
+
+
 # Ways of gradients and copies ---------------------------------------------------------
 
 
-def _behind(observed: dict, tags: dict[int, Tag], start: int, key: str) -> list[int]:
-    """Return the next tags behind one, and of "made_of" those that were copied."""
-    found, waiting = set(), [(start, key == "flows")]
-    for at, copied in waiting:  # which grows on the way
-        for one in observed["tensors"][at].get(key, ()):
-            end, is_copy = (one, True) if key == "flows" else (one[0], one[1] or copied)
-            if end in tags:
-                found |= {end} if is_copy and end != start else set()
-            elif (end, is_copy) not in waiting:
-                waiting.append((end, is_copy))
-    return sorted(found)
+def _ways(observed: dict, tags: dict[int, Tag], key: str) -> Pairs:
+    """Return each tag with the next ones behind it, or that it is a copy of."""
+    ways = []
+    for start in tags:
+        found, waiting = set(), [(start, key == "flows")]
+        for at, copied in waiting:  # which grows on the way
+            for one in observed["tensors"][at][key]:
+                end, is_copy = (one, True) if key == "flows" else one
+                way = end, is_copy or copied
+                if end in tags:
+                    found |= {end} if way[1] and end != start else set()
+                elif way not in waiting:
+                    waiting.append(way)
+        ways += [(tags[start], tags[end]) for end in sorted(found)]
+    return ways
 
 
 def _stops(
-    observed: dict, memories: list[Memory], copies: Pairs, flows: Pairs
+    tensors: list[dict], memories: list[Memory], copies: Pairs, flows: Pairs
 ) -> Pairs:
     """Return what shares with, or was copied from, what requires grad, but is cut."""
-    source_of = {copy: source for source, copy in copies}
+    found, source_of = {}, {copy: source for source, copy in copies}
+    tags = [(tag, one) for one in memories for tag in one.tags if not tag.raises]
+    for tag, memory in tags:
+        for other in [*memory.tags, source_of.get(tag, tag)]:
+            if other is tag or (other, tag) in flows:
+                continue
+            one, two = tensors[tag.tensor], tensors[other.tensor]
+            needs, is_later = one["requires_grad"], other.tensor < tag.tensor
+            # Of two that begin anew the later one is the cut, as far as names tell.
+            is_anew = is_later and (one["is_leaf"] or not needs)
+            is_cut = is_anew or not (needs or two["is_leaf"])
+            if two["requires_grad"] and is_cut and _overlap(tag, other):
+                found.setdefault(tag, other)
+    return list(found.items())
 
-    def is_cut(tag: Tag, other: Tag) -> bool:
-        """Whether a name begins anew what the other one is part of."""
-        one, two = (observed["tensors"][at.tensor] for at in (tag, other))
-        if tag is other or not two["requires_grad"] or (other, tag) in flows:
-            return False
-        # Of two that begin anew the later one is the cut, as far as names tell.
-        later, whole = other.tensor < tag.tensor, [(0.0, 1.0)]
-        is_anew = later or not two["is_leaf"]
-        if one["requires_grad"]:
-            is_anew = later and one["is_leaf"]
-        return is_anew and any(
-            start < end and begin < stop  # a part in common, or of what was copied
-            for start, stop in tag.parts or whole
-            for begin, end in other.parts or whole
-        )
 
-    found = []
-    for memory in memories:
-        for tag in memory.tags:
-            others = memory.tags + ([source_of[tag]] if tag in source_of else [])
-            cuts = [one for one in others if not tag.raises and is_cut(tag, one)]
-            found += [(tag, one) for one in cuts[:1]]
-    return found
+def _overlap(tag: Tag, other: Tag) -> bool:
+    """Whether two hold a part of a memory in common, or of what was copied."""
+    return any(
+        start < end and begin < stop
+        for start, stop in tag.parts or WHOLE
+        for begin, end in other.parts or WHOLE
+    )
 
 
 def _in_order(
-    memories: list[Memory], copies: Pairs, on: dict[Tag, Memory]
+    memories: list[Memory], copies: list[tuple[Memory, Memory]]
 ) -> list[Memory]:
     """Set what is on one device side by side, and a copy after what it was made of.
 
     Copies of copies stand in the order in which they were made, wherever they are.
     """
-    way = [on[tag] for tag in dict.fromkeys(sum(copies, ()))]
-    if len(copies) > 1 and way == memories:
+    if len(copies) > 1 and list(dict.fromkeys(sum(copies, ()))) == memories:
         return memories
     devices = list(dict.fromkeys(memory.device for memory in memories))
     ordered = sorted(memories, key=lambda memory: devices.index(memory.device))
     for source, copy in copies:
-        first, second = on[source], on[copy]
-        if first is not second and first.device == second.device:
-            ordered.remove(second)
-            ordered.insert(ordered.index(first) + 1, second)
+        if source is not copy and source.device == copy.device:
+            ordered.remove(copy)
+            ordered.insert(ordered.index(source) + 1, copy)
     return ordered
 
 
@@ -405,9 +357,9 @@ def caption_of(story: Story) -> str:
         made.setdefault(copy.names[0], []).append(source.names[0])
     for sources in dict.fromkeys(map(tuple, made.values())):
         copies = [copy for copy, those in made.items() if tuple(those) == sources]
-        what = "are copies" if len(copies) > 1 else "is a copy"
-        if len(sources) > 1:
-            what = "hold copies" if len(copies) > 1 else "holds copies"
+        what = "are copies" if copies[1:] else "is a copy"
+        if sources[1:]:
+            what = "hold copies" if copies[1:] else "holds copies"
         said.append(f"{listing(copies)} {what} of {listing(sources)}.")
     names = [tag.name for one in story.memories if one.cells for tag in one.tags]
     if not said and len(names) == 1:
@@ -432,9 +384,8 @@ def words_of(story: Story) -> str:
         names = listing([tag.name for tag in memory.tags])
         lines = filter(None, [" ".join(memory.cells), *memory.lines])
         said.append(f"{names}: {'; '.join(lines)}.")
-        said += [
-            f"{tag.name} raises {tag.raises}." for tag in memory.tags if tag.raises
-        ]
+        raising = [tag for tag in memory.tags if tag.raises]
+        said += [f"{tag.name} raises {tag.raises}." for tag in raising]
     for start in dict.fromkeys(start for start, _ in story.flows):
         ends = listing([end.name for tag, end in story.flows if tag is start])
         said.append(f"A gradient flows from {start.name} back to {ends}.")
@@ -443,55 +394,44 @@ def words_of(story: Story) -> str:
 
 def table_of(observed: dict) -> str:
     """Return aligned lines, one a tensor, with its values, gradient and memory."""
-    tensors, rows = observed["tensors"], []
-    at = {
-        window["tensor"]: (number, storage, window)
-        for number, storage in enumerate(observed["storages"], 1)
-        for window in storage["windows"]
-    }
-    told: set[int] = set()
-    for place, seen in enumerate(tensors):
-        if not seen["names"]:
-            continue
-        memory = seen["memory"]
-        if place in at:
-            number, storage, window = at[place]
-            memory = f"memory {number}"
-            if number not in told:
-                size, device = size_of(storage["bytes"]), storage["device"]
-                memory += f": {size}, {storage['dtype']}, {device}"
-            told.add(number)
-            facts = facts_of(seen, storage, window, storage["dtype"])
+    rows = []
+    for place, seen in enumerate(observed["tensors"]):
+        memory, number = seen["memory"], seen["storage"]
+        if number is not None:
+            storage, memory = observed["storages"][number], f"memory {number + 1}"
+            windows = {window["tensor"]: window for window in storage["windows"]}
+            dtype, device = storage["dtype"], storage["device"]
+            if place == min(windows):  # the first on it
+                memory += f": {size_of(storage['bytes'])}, {dtype}, {device}"
+            facts = facts_of(seen, windows[place], dtype)
             memory += f"; {', '.join(facts)}" if facts else ""
         values = seen["values"] or f"shape {as_tuple(seen['shape'])}"
-        rows.append(
-            (", ".join(seen["names"]), values, _gradient(tensors, seen), memory)
-        )
-    wide = [max(map(len, column)) for column in [*zip(*rows, strict=True)][:3]] + [0]
-    lines = [
-        "  ".join(text.ljust(n) for text, n in zip(row, wide, strict=True)).rstrip()
-        for row in rows
-    ]
+        ways = [state_of(seen) or _leaves_of(observed, seen), *gradient_of(seen)]
+        rows.append((", ".join(seen["names"]), values, ", ".join(ways), memory))
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
     return "\n".join([*lines, *observed["notes"]]) or "Nothing to draw."
 
 
-def _gradient(tensors: list[dict], seen: dict) -> str:
-    """Say what autograd knows of a tensor, and to which leaves a gradient flows."""
-    if seen["kind"] == "array":
-        return "array"
-    gradient = seen["gradient"] if seen["gradient"] not in (None, "None") else ""
-    if not seen["operation"]:
-        what = "leaf" if seen["requires_grad"] else "frozen"
-        if not (seen["requires_grad"] or seen["parameter"]):
-            what = "inference" if seen["inference"] else "no grad"
-        return what + (f", grad {gradient}" if gradient else "")
-    named = [one for at in seen["reaches"] for one in tensors[at]["names"][:1]]
-    others = len(seen["reaches"]) - len(named) + seen["reaches_unnamed"]
-    if len(named) > MOST_LEAVES:
-        others, named = others + len(named) - MOST_LEAVES, named[:MOST_LEAVES]
-    if others:
-        named.append(f"{others} more" if named else f"{others} without a name")
+def state_of(seen: dict) -> str:
+    """Say what autograd knows of a tensor; nothing of the result of an operation."""
+    found = {
+        "array": seen["kind"] == "array",
+        "": seen["operation"],
+        "leaf": seen["requires_grad"] and seen["is_leaf"],
+        "requires grad": seen["requires_grad"],  # and its operation cannot be read
+        "frozen": seen["parameter"],
+        "inference": seen["inference"],
+    }
+    return next((state for state, is_so in found.items() if is_so), "no grad")
+
+
+def _leaves_of(observed: dict, seen: dict) -> str:
+    """Say to which leaves a gradient flows from the result of an operation."""
+    names = [observed["tensors"][at]["names"][0] for at in seen["reaches"]]
+    said, others = names[:MOST_LEAVES], len(names[MOST_LEAVES:])
+    if others := others + seen["reaches_unnamed"]:
+        said.append(f"{others} more" if names else f"{others} without a name")
     if seen["reaches_more"]:
-        named.append("what lies behind 2,000 operations")
-    kept = f", grad {gradient}" if seen["retains_grad"] and gradient else ""
-    return f"{seen['operation']} -> {listing(named) or 'no leaf'}{kept}"
+        said.append("what lies behind 2,000 operations")
+    return f"{seen['operation']} -> {listing(said) or 'no leaf'}"

@@ -23,29 +23,24 @@ VIEWS = {
 }  # fmt: skip
 
 
-def functions_behind(
-    starts: Iterable[tuple[Any, Any]],
-) -> Iterator[tuple[Any, Any]]:
-    """Yield the functions of a graph, breadth-first, each once.
+def functions_behind(starts: Iterable[Any]) -> Iterator[Any]:
+    """Yield the functions of a graph, breadth-first, each once; a start may be None.
 
-    ``starts`` are functions, or None, each with anything: what comes with one is
-    yielded with all that is first met behind it. All are kept until the walk ends, so
-    that none has the id of another.
+    All are kept until the walk ends, so that none has the id of another.
     """
-    met: set[int] = set()
-    waiting: list[tuple[Any, Any]] = []
+    met = {id(None)}
+    waiting: list[Any] = []
 
-    def meet(function: Any, origin: Any) -> None:
-        if function is not None and id(function) not in met:
-            met.add(id(function))
-            waiting.append((function, origin))
+    def meet(functions: Iterable[Any]) -> None:
+        for function in functions:
+            if id(function) not in met:
+                met.add(id(function))
+                waiting.append(function)
 
-    for function, origin in starts:
-        meet(function, origin)
-    for function, origin in waiting:  # which grows on the way
-        for following, _ in _inputs(function):
-            meet(following, origin)
-        yield function, origin
+    meet(starts)
+    for function in waiting:  # which grows on the way
+        meet(following for following, _ in _inputs(function))
+        yield function
 
 
 def _inputs(function: Any) -> tuple[tuple[Any, int], ...]:
@@ -55,6 +50,11 @@ def _inputs(function: Any) -> tuple[tuple[Any, int], ...]:
 def node_name(function: Any) -> str:
     """Return the name of a node without its C++ namespace."""
     return str(function.name()).rpartition("::")[2]
+
+
+def key_of(tensor: torch.Tensor, function: Any) -> tuple[int, int]:
+    """Return what a tensor is in the graph: an output of its ``grad_fn``, or a leaf."""
+    return (id(tensor), 0) if function is None else (id(function), tensor.output_nr)
 
 
 class _Behind(NamedTuple):
@@ -69,95 +69,73 @@ class _Behind(NamedTuple):
     leaves: int
 
 
-class _Graph:
-    """The graph behind some tensors; ``held`` keeps its functions, so ids stay."""
-
-    def __init__(self, objects: list) -> None:
-        self.objects = objects
-        self.starts = {
-            at: tried(lambda one=value: one.grad_fn)
-            for at, value in enumerate(objects)
-            if isinstance(value, torch.Tensor)
-        }
-        # A tensor in the graph is a leaf, or an output of a function.
-        self.named = {
-            (id(objects[at]), 0)
-            if function is None
-            else (id(function), objects[at].output_nr): at
-            for at, function in self.starts.items()
-        }
-        walk = functions_behind((one, None) for one in self.starts.values())
-        self.held = {id(one): one for one, _ in islice(walk, MOST_WALKED)}
-        self.leaves: dict[int, tuple[int, torch.Tensor]] = {}
-        self.behind: dict[int, _Behind] = {}
-        inputs_of = {
-            here: [id(one) for one, _ in _inputs(function) if id(one) in self.held]
-            for here, function in self.held.items()
-        }
-        for here in TopologicalSorter(inputs_of).static_order():  # inputs first
-            self.behind[here] = self.look_behind(self.held[here])
-
-    def look_behind(self, function: Any) -> _Behind:
-        """Return what is behind a function, of whose inputs that is known."""
-        label, flows, made_of, leaves = node_name(function), {}, {}, 0
-        for following, output in _inputs(function):
-            if following is None:
-                continue
-            leaf = None
-            if node_name(following) == "AccumulateGrad":
-                leaf = tried(lambda one=following: one.variable)
-            if leaf is None:
-                key = (id(following), output)
-                beyond = self.behind.get(id(following), _Behind({}, {}, 1))
-            else:
-                key = (id(leaf), 0)
-                beyond = _Behind({}, {}, self.bit_of(leaf))
-            end = self.named.get(key)
-            leaves |= beyond.leaves
-            flows |= beyond.flows if end is None else {end: None}
-            made = beyond.made_of if end is None else {end: False}
-            if label in COPIES:
-                made_of |= dict.fromkeys(made, True)
-            elif label in VIEWS:
-                made_of |= made
-        return _Behind(flows, made_of, leaves)
-
-    def bit_of(self, leaf: torch.Tensor) -> int:
-        """Return the bit of a leaf, which is kept, so that no other has its id."""
-        return self.leaves.setdefault(id(leaf), (2 << len(self.leaves), leaf))[0]
-
-    def told(self, at: int) -> dict:
-        """Return what :func:`see_ways` notes of a tensor."""
-        tensor, function = self.objects[at], self.starts[at]
-        behind = self.behind.get(id(function), _Behind({}, {}, 1))
-        if function is None:  # of one that cannot be read nothing is known
-            is_leaf = tried(lambda: tensor.is_leaf, False)
-            behind = _Behind({}, {}, self.bit_of(tensor) if is_leaf else 0)
-        bits = behind.leaves if tensor.requires_grad else 0
-        found = [
-            self.named.get((leaf, 0))
-            for leaf, (bit, _) in self.leaves.items()
-            if bits & bit
-        ]
-        named = sorted(leaf for leaf in found if leaf is not None)
-        return {
-            "operation": "" if function is None else node_name(function),
-            "flows": list(behind.flows),
-            "made_of": [[end, is_copy] for end, is_copy in behind.made_of.items()],
-            "reaches": named,
-            "reaches_unnamed": len(found) - len(named),
-            "reaches_more": bool(bits & 1),
-        }
-
-
 def see_ways(objects: list, tensors: list[dict]) -> None:
     """Note in ``tensors`` what the graph says of each.
 
-    ``operation`` is what it comes from, ``flows`` the next tensors that a gradient
-    flows back to, ``made_of`` of what it is a view or, if true, a copy, ``reaches`` the
-    named leaves, ``reaches_unnamed`` how many more there are, ``reaches_more`` whether
-    the walk ended before it knew.
+    ``operation`` is the name of what it comes from, or "", ``flows`` the indices of the
+    next named tensors that a gradient flows back to, ``made_of`` pairs: the index of
+    what it is a view of, and whether it is a copy. ``reaches`` are the indices of the
+    leaves that a gradient reaches, ``reaches_unnamed`` is how many more there are, and
+    ``reaches_more`` whether the walk ended, after 2,000 operations, before it knew.
     """
-    graph = _Graph(objects)
-    for at in graph.starts:
-        tensors[at] |= graph.told(at)
+    starts = {
+        at: tried(lambda one=value: one.grad_fn)
+        for at, value in enumerate(objects)
+        if isinstance(value, torch.Tensor)
+    }
+    named = {key_of(objects[at], function): at for at, function in starts.items()}
+    walk = islice(functions_behind(starts.values()), MOST_WALKED)
+    # Kept to the end, as leaves are, so that none has the id of another.
+    held = {id(function): function for function in walk}
+    leaves: dict[int, tuple[int, torch.Tensor]] = {}
+    behind: dict[int, _Behind] = {}
+    not_walked = _Behind({}, {}, 1)
+
+    def bit_of(leaf: torch.Tensor) -> int:
+        return leaves.setdefault(id(leaf), (2 << len(leaves), leaf))[0]
+
+    def look_behind(function: Any) -> _Behind:
+        """Return what is behind a function, of whose inputs that is known."""
+        label, flows, made_of, bits = node_name(function), {}, {}, 0
+        for following, output in _inputs(function):
+            if following is None:
+                continue
+            key = (id(following), output)
+            beyond = behind.get(id(following), not_walked)
+            if node_name(following) == "AccumulateGrad":
+                leaf = tried(lambda one=following: one.variable)
+                if leaf is not None:
+                    key, beyond = (id(leaf), 0), _Behind({}, {}, bit_of(leaf))
+            if key in named:
+                end = named[key]
+                beyond = _Behind({end: None}, {end: False}, beyond.leaves)
+            bits |= beyond.leaves
+            flows |= beyond.flows
+            if label in COPIES:
+                made_of |= dict.fromkeys(beyond.made_of, True)
+            elif label in VIEWS:
+                made_of |= beyond.made_of
+        return _Behind(flows, made_of, bits)
+
+    inputs_of = {
+        here: [id(one) for one, _ in _inputs(function) if id(one) in held]
+        for here, function in held.items()
+    }
+    for here in TopologicalSorter(inputs_of).static_order():  # inputs first
+        behind[here] = look_behind(held[here])
+    for at, function in starts.items():
+        flows, made_of, bits = behind.get(id(function), not_walked)
+        if function is None:  # of one that cannot be read nothing is known
+            is_leaf = tried(lambda one=objects[at]: one.is_leaf, False)
+            flows, made_of, bits = {}, {}, bit_of(objects[at]) if is_leaf else 0
+        bits = bits if objects[at].requires_grad else 0
+        ends = [named.get((leaf, 0)) for leaf, (bit, _) in leaves.items() if bits & bit]
+        reached = sorted(end for end in ends if end is not None)
+        tensors[at] |= {
+            "operation": "" if function is None else node_name(function),
+            "flows": list(flows),
+            "made_of": [[end, is_copy] for end, is_copy in made_of.items()],
+            "reaches": reached,
+            "reaches_unnamed": len(ends) - len(reached),
+            "reaches_more": bool(bits & 1),
+        }

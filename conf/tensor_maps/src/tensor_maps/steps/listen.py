@@ -44,10 +44,7 @@ class _Stream:
 
 
 def listen(frame: int, owner: object, tell: Hearing) -> Callable[[], None]:
-    """Tell what the frame of this id writes to ``sys.stdout``; return what ends it.
-
-    Of several frames of one owner only the innermost is told.
-    """
+    """Tell what the frame of this id writes to ``sys.stdout``; return what ends it."""
     stream, one = sys.stdout, (owner, tell)
     if not hasattr(stream, "__dict__"):
         return lambda: None

@@ -7,7 +7,8 @@ import ctypes
 import gc
 import weakref
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -16,17 +17,7 @@ import torch
 from tensor_maps.find import Found, find
 from tensor_maps.memory import array_address, array_reach
 from tensor_maps.observe import observe
-from tensor_maps.reading import (
-    has_gradient,
-    is_array,
-    readable,
-    see_autograd,
-    shape_of,
-    storage_address,
-    strides_of,
-    tried,
-    unseen,
-)
+from tensor_maps.reading import is_array, readable, storage_address, tried, unseen
 from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of
 from tensor_maps.ways import node_name
 
@@ -52,7 +43,7 @@ class Fact(NamedTuple):
     storage: Any  # a weak reference, of which a storage has one
     place: tuple[int, int, bool, bool]  # where it begins, in bytes; conjugate, negative
     form: tuple[Any, Any, Any, Any]  # shape, strides, dtype, device
-    memory: tuple[int, int]
+    memory: tuple[int, int]  # addresses; (0, 0): it has none
     bytes: int
     version: int | None = None
     requires_grad: bool = False
@@ -66,11 +57,6 @@ class Fact(NamedTuple):
         """Which object it is."""
         return (*self.id, id(self.storage))
 
-    @property
-    def is_meta(self) -> bool:
-        """Whether it has a shape, and no data."""
-        return getattr(self.form[3], "type", "") == "meta"
-
     def is_on(self, other: Fact) -> bool:
         """Whether its storage, or where an array begins, is that of another fact."""
         if self.storage is None and other.storage is None:
@@ -79,21 +65,29 @@ class Fact(NamedTuple):
 
     def is_uniform(self) -> bool:
         """Whether all values are 0 or all are 1, as in many tensors that are fresh."""
-        shape, _, dtype, _ = self.form
 
         def found() -> bool:
-            for number in (0, 1):
-                if isinstance(dtype, torch.dtype):
-                    data = torch.full((1,), number, dtype=dtype).view(torch.uint8)
-                    item = bytes(data.tolist())
-                else:
-                    item = dtype.type(number).tobytes()
-                if _digits(item * prod(shape)) == self.values:
-                    return True
-            return False
+            shape, _, dtype, _ = self.form
+            if isinstance(dtype, torch.dtype):
+                data = torch.ones(1, dtype=dtype, device="cpu").view(torch.uint8)
+                one = bytes(data.tolist())
+            else:
+                one = dtype.type(1).tobytes()
+            digits = [_digits(item * prod(shape)) for item in (bytes(len(one)), one)]
+            return self.values in digits
 
-        with unseen():
-            return tried(found, False)
+        return tried(found, False)
+
+    def are_values_other(self, was: Fact) -> bool:
+        """Whether values differ; of what was not read alike, the version tells."""
+        one, two = was.values, self.values
+        if one and two and (one[0] == "~") == (two[0] == "~"):
+            return one != two
+        return was.version != self.version and not _is_meta(self)
+
+
+def _is_meta(fact: Fact) -> bool:
+    return getattr(fact.form[3], "type", "") == "meta"
 
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -101,78 +95,60 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 def fact_of(value: Any, reader: Reader) -> Fact:
     """Return what is compared of a tensor or an array."""
-    here = (id(value), type(value))
-    if type(value) in PLAIN:
-        try:
-            return _plain_fact(value, here, reader)
-        except Exception:  # an inference tensor, a sparse one
-            pass
     if is_array(value):
         start, size = array_address(value), value.nbytes
-        form = (value.shape, value.strides, value.dtype, "cpu")
         reach = tried(lambda: array_reach(value), (0, 0))
         values = reader.stretch(start, size) if value.flags.c_contiguous else None
-        values = values or tried(lambda: reader.array(value))
-        place = (start, 0, False, False)
-        return Fact(here, None, place, form, reach, size, values=values)
-    seen = see_autograd(value)
-    gradient = tried(lambda: value.grad) if has_gradient(seen) else None
-    function = tried(lambda: value.grad_fn)
-    address, item = tried(lambda: storage_address(value), 0), value.element_size()
-    stop = address + int(tried(lambda: value.untyped_storage().nbytes(), 0))
-    return Fact(
-        here,
-        tried(lambda: weakref.ref(value.untyped_storage())),
-        (
-            address,
-            item * tried(value.storage_offset, 0),
-            tried(value.is_conj, False),
-            tried(value.is_neg, False),
-        ),
-        (_tuple(shape_of(value)), _tuple(strides_of(value)), value.dtype, value.device),
-        (address, stop) if address else (0, 0),
-        tried(lambda: value.numel() * item, 0),
-        seen["version"],
-        seen["requires_grad"],
-        seen["retains_grad"],
-        function and node_name(function),
-        None if gradient is None else fact_of(gradient, reader),
-        tried(lambda: reader.tensor(value)),
-    )
+        return Fact(
+            (id(value), type(value)),
+            None,
+            (start, 0, False, False),
+            (value.shape, value.strides, value.dtype, "cpu"),
+            reach,
+            size,
+            values=values or tried(lambda: reader.values(value)),
+        )
+    if type(value) in PLAIN:
+        try:
+            return _tensor_fact(value, reader, lambda read, otherwise=None: read())
+        except Exception:  # an inference tensor, a sparse one
+            pass
+    return _tensor_fact(value, reader, tried)
 
 
-def _tuple(numbers: list[int] | None) -> tuple[int, ...] | None:
-    return None if numbers is None else tuple(numbers)
+def _tensor_fact(value: torch.Tensor, reader: Reader, ask: Callable[..., Any]) -> Fact:
+    """Return the fact of a tensor; ``ask`` calls what a tensor may refuse to tell.
 
-
-def _plain_fact(value: torch.Tensor, here: tuple, reader: Reader) -> Fact:
-    """Return what :func:`fact_of` does, quickly; a lazy copy stays lazy."""
-    storage, leaf, function = value.untyped_storage(), value.is_leaf, value.grad_fn
-    address, size = torch._C._data_address(value), value.nbytes
-    if not address:
-        raise ValueError
-    retains = not leaf and value.retains_grad
-    gradient = value.grad if leaf or retains else None
-    offset, stop = value.storage_offset() * value.element_size(), storage.nbytes()
-    place = (address, offset, value.is_conj(), value.is_neg())
+    It is quick, as there may be many tensors, and leaves a lazy copy lazy.
+    """
+    storage, item = ask(value.untyped_storage), value.element_size()
+    address = stop = 0
+    if storage is not None and (address := storage_address(value)):
+        stop = address + int(storage.nbytes())
+    offset, size = ask(value.storage_offset, 0) * item, ask(value.numel, 0) * item
+    is_conj, is_neg = ask(value.is_conj, False), ask(value.is_neg, False)
+    is_leaf, function = ask(lambda: value.is_leaf, False), ask(lambda: value.grad_fn)
+    retains = not is_leaf and ask(lambda: value.retains_grad, False)
+    gradient = ask(lambda: value.grad) if is_leaf or retains else None
     # A storage can be resized under a tensor, which must not be read then.
-    is_there = value.is_cpu and not (place[2] or place[3]) and offset + size <= stop
+    is_there = address and address + offset + size <= stop and value.is_cpu
+    is_plain = not (is_conj or is_neg or value.is_nested)
     values = None
-    if is_there and value.is_contiguous():
+    if is_there and is_plain and ask(value.is_contiguous, False):
         values = reader.stretch(address + offset, size)
     return Fact(
-        here,
-        weakref.ref(storage),
-        place,
-        (value.shape, value.stride(), value.dtype, value.device),
-        (address, address + stop),
+        (id(value), type(value)),
+        None if storage is None else weakref.ref(storage),
+        (address, offset, is_conj, is_neg),
+        (ask(lambda: value.shape), ask(value.stride), value.dtype, value.device),
+        (address, stop),
         size,
-        value._version,
+        ask(lambda: value._version),
         value.requires_grad,
         retains,
         function and node_name(function),
         None if gradient is None else fact_of(gradient, reader),
-        values or tried(lambda: reader.tensor(value)),
+        values or tried(lambda: reader.values(value)),
     )
 
 
@@ -192,47 +168,34 @@ class Reader:
             self._known[start, size] = known
         return known
 
-    def tensor(self, tensor: torch.Tensor) -> str | None:
-        """Return the digest of a tensor that may be of any kind."""
-        data = readable(tensor)
-        if data is None or data.numel() == 0:
-            return None if data is None else "0"
-        size = data.numel() * data.element_size()
-        if data.device.type != "cpu" and size > MOST_FETCHED_BYTES:
-            return None
-        data, mark = self._cut(data, data.stride())
+    def values(self, value: Any) -> str | None:
+        """Return the digest of a tensor or an array that may be of any kind."""
+        if is_tensor := not is_array(value):
+            data = readable(value)
+            if data is None or data.numel() == 0:
+                return None if data is None else "0"
+            if data.device.type != "cpu" and data.nbytes > MOST_FETCHED_BYTES:
+                return None
+        else:  # of a subclass slices may be others
+            kinds = (kind for kind in type(value).__mro__ if kind.__name__ == "ndarray")
+            data = value.view(type=next(kinds))
+        # Of elements that are one in memory one is read, and of too many some.
+        strides = data.stride() if is_tensor else data.strides
+        data = data[tuple(slice(0, None if step else 1) for step in strides)]
+        mark = "~" if data.nbytes > self.room else ""
+        while mark and prod(data.shape) > SAMPLES:
+            longest = data.shape.index(max(data.shape))
+            data = data[(slice(None),) * longest + (slice(None, None, 2),)]
+        self.room -= data.nbytes
+        if not is_tensor:
+            return mark + _digits(data.tobytes())
         plain = data.resolve_conj().resolve_neg().cpu().contiguous()
         start = storage_address(plain) + plain.storage_offset() * plain.element_size()
         return mark + _digits((ctypes.c_char * plain.nbytes).from_address(start))
 
-    def array(self, array: Any) -> str:
-        """Return the digest of an array that may be of any kind."""
-        kinds = (kind for kind in type(array).__mro__ if kind.__name__ == "ndarray")
-        data = array.view(type=next(kinds))  # of a subclass slices may be others
-        data, mark = self._cut(data, data.strides)
-        return mark + _digits(data.tobytes())
-
-    def _cut(self, data: Any, strides: Iterable[int]) -> tuple[Any, str]:
-        """Return one of the elements that are one in memory, and some of too many."""
-        data = data[tuple(slice(0, None if step else 1) for step in strides)]
-        mark = "~" if data.nbytes > self.room else ""
-        if mark:
-            data = data[tuple(slice(None, None, step) for step in _steps(data.shape))]
-        self.room -= data.nbytes
-        return data, mark
-
 
 def _digits(data: Any) -> str:
     return f"{zlib.crc32(data):08x}"
-
-
-def _steps(shape: Iterable[int]) -> list[int]:
-    """Return steps through each dimension that leave some thousand elements."""
-    left, steps = list(shape), [1] * len(list(shape))
-    while prod(left) > SAMPLES:
-        at = left.index(max(left))
-        left[at], steps[at] = -(-left[at] // 2), steps[at] * 2
-    return steps
 
 
 class Look(NamedTuple):
@@ -260,19 +223,9 @@ def look(
 ) -> Look:
     """Look at the tensors of a namespace, as if nobody had looked.
 
-    Parameters
-    ----------
-    namespace
-        Objects by name.
-    was
-        The look before.
-    old
-        Facts of what was there before the program: it is compared, but drawn only
-        where it changes or where the statement names it.
-    unit
-        The statement that has run. What it names is read first.
-    names
-        The only names that are looked at; None: all.
+    ``was`` is the look before, and ``unit`` the statement that has run: what it names
+    is read first. What has an ``old`` fact was there before the program: it is drawn
+    only where it changes or is named. Of ``names``, if given, only those are looked at.
     """
     if torch.cuda.is_initialized() and tried(torch.cuda.is_current_stream_capturing):
         return was or Look({}, observe({}), 0)  # to read would break the CUDA graph
@@ -295,35 +248,31 @@ def _look(
     notes = (len(facts), found.more, unread)
     changed = {name for name, fact in facts.items() if before.get(name) is not fact}
     at = {name: number for number, name in enumerate(facts)}
-    ranks = found.ranks
 
     def turn(name: str) -> tuple:
         """Return what is sorted by: what changed, what is named, new plain names."""
-        newest = -at[name] if ranks[name] == 1 else at[name]
-        return name not in changed, name not in found.asked, ranks[name], newest
+        rank = found.ranks[name]
+        newest = -at[name] if rank == 1 else at[name]
+        return name not in changed, name not in found.asked, rank, newest
 
-    order = sorted(facts, key=turn)
+    wanted = sorted(changed | found.asked, key=turn)
     if was is not None and not changed and before.keys() <= facts.keys():
         seen = {name for one in was.observed["tensors"] for name in one["names"]}
-        asked = [name for name in order if name in found.asked]
-        if seen.issuperset(asked[:MOST_OBSERVED]):
+        if seen.issuperset(wanted[:MOST_OBSERVED]):
             return Look(was.facts, was.observed, *notes)
-    wanted = [name for name in order if name in changed or name in found.asked]
+    order = sorted(facts, key=turn)
     beside = {facts[name].memory for name in wanted[:MOST_OBSERVED]} - {(0, 0)}
-    shown = [
+    order = [
         *wanted[: MOST_OBSERVED // 2],
         *(name for name in order if facts[name].memory in beside),
         *order,
     ]
-    is_left_out = {
-        name
-        for name in facts.keys() & old.keys() - {*wanted}
-        if old[name].object == facts[name].object
-    }
-    few = [name for name in dict.fromkeys(shown) if name not in is_left_out]
-    few = {*few[:MOST_OBSERVED]}
+    left_out = {n for n in old.keys() & at if old[n].object == facts[n].object}
+    left_out -= {*wanted}
+    few = [name for name in dict.fromkeys(order) if name not in left_out]
+    few = few[:MOST_OBSERVED]
     drawn = {name: found.values[name] for name in facts if name in few}
-    return Look(facts, observe(drawn, compared=0), *notes)
+    return Look(facts, observe(drawn), *notes)
 
 
 def _read(
@@ -334,22 +283,55 @@ def _read(
     What is new or named by the statement is read first, small ones before large ones.
     What is as it was before keeps its fact.
     """
-    facts: dict[str, Fact] = dict.fromkeys(found.values)
-    unread, reader = {}, Reader()
     may_write = unit is None or may_write_elsewhere(unit)
+    kept = {} if may_write else _untouched(found, before)
+    facts = {name: kept.get(name) for name in found.values}
+    unread, reader = {}, Reader()
 
     def turn(name: str) -> tuple[bool, int]:
         is_beside = name in before and name not in found.asked
         return is_beside, tried(lambda: found.values[name].nbytes, 0)
 
-    for name in sorted(facts, key=turn):
+    for name in sorted(facts.keys() - kept.keys(), key=turn):
         fact, earlier = fact_of(found.values[name], reader), before.get(name)
         if not fact.values or fact.values[0] == "~":
             is_named = earlier is None or name in found.asked
-            if fact.bytes and not fact.is_meta and (may_write or is_named):
+            if fact.bytes and not _is_meta(fact) and (may_write or is_named):
                 unread[name] = fact.bytes
         facts[name] = earlier if earlier == fact else fact
     return facts, {name: unread[name] for name in facts if name in unread}
+
+
+def _untouched(found: Found, before: dict[str, Fact]) -> dict[str, Fact]:
+    """Return the facts of tensors that a statement without a call did not touch.
+
+    It does not name them, nor what is near in memory, and their version is as it was.
+    """
+    named = [fact for name, fact in before.items() if name in found.asked]
+    named += [fact.gradient for fact in named if fact.gradient]
+    ends = [end for fact in named for end in fact.memory if end]
+    low, high = min(ends, default=0), max(ends, default=0)
+
+    def is_apart(fact: Fact | None) -> bool:
+        return fact is None or fact.memory[1] <= low or high <= fact.memory[0]
+
+    def is_untouched(value: Any, fact: Fact) -> bool:
+        return (
+            fact.id == (id(value), type(value))
+            and fact.version is not None
+            and value._version == fact.version
+            and 0 != fact.place[0] == torch._C._data_address(value)
+            and is_apart(fact)
+            and is_apart(fact.gradient)
+        )
+
+    return {
+        name: fact
+        for name, fact in before.items()
+        if fact.id[1] in PLAIN
+        and name not in found.asked
+        and is_untouched(found.values.get(name), fact)
+    }
 
 
 # What cannot write to a tensor, other than one that it is given by name.
@@ -363,6 +345,7 @@ _MAY_CALL = (
 )
 
 
+@lru_cache(maxsize=1024)
 def may_write_elsewhere(unit: Unit) -> bool:
     """Whether a statement may write to what it does not name.
 
@@ -413,20 +396,12 @@ def _kinds(was: Fact, now: Fact) -> set[str]:
         kinds.add("other")
     if was.storage is not now.storage or was.place != now.place:
         kinds.add("storage")
-    if _are_other(was, now):
+    if now.are_values_other(was):
         kinds.add("values")
     one, two = was.gradient, now.gradient
     if one is None or two is None:
         kinds |= {"gradient"} if one is not two else set()
         kinds |= {"arrived"} if two is not None and one is None else set()
-    elif _are_other(one, two) or (two.values is None and not one.is_on(two)):
+    elif two.are_values_other(one) or (two.values is None and not one.is_on(two)):
         kinds.add("gradient")
     return kinds
-
-
-def _are_other(was: Fact, now: Fact) -> bool:
-    """Whether values differ; of what was not read alike, the version tells."""
-    one, two = was.values, now.values
-    if one and two and (one[0] == "~") == (two[0] == "~"):
-        return one != two
-    return was.version != now.version and not now.is_meta

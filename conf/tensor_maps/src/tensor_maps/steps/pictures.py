@@ -17,7 +17,6 @@ from tensor_maps.steps.syntax import names_in, root_of
 from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.words import count_of
 
-FORMAT = 2
 WIDTH = 336.0  # pixels: a phone shows it whole, with letters of 12 pixels
 
 
@@ -31,22 +30,21 @@ class Shown(NamedTuple):
 
 
 def data_of(steps: list[Step], title: str, code: list[str], not_shown: int = 0) -> dict:
-    """Return all steps and their drawings, as data that JSON can hold.
+    """Return all steps and their drawings, as ``Steps.data`` says.
 
-    ``not_shown`` is how many more steps there were. What the data are is said in
-    ``Steps.data``.
+    ``not_shown`` is how many more steps there were.
     """
     drawn: list[list[str]] = []
     for step in steps:
         drawn.append(names_to_draw(step, drawn[-1] if drawn else []))
-    colours = Colours()
     number_storages(steps)
+    colours = Colours()
     colours.meet(map(numbers_in, steps, drawn))
     shown = []
     for step, names in zip(steps, drawn, strict=True):
         said, notes = step_words(step)
         if names and (more := step.after.names - len(names)):
-            notes.append(f"and {count_of(more, 'more tensor')}")
+            notes.append(f"{count_of(more, 'more tensor')} not drawn")
         shown.append(Shown(step, said, notes, picture_of(step, names, colours)))
     if shown and not_shown:
         shown[-1].notes.append(f"{not_shown} more steps are not shown")
@@ -59,19 +57,20 @@ def as_data(shown: list[Shown], title: str, code: list[str]) -> dict:
     steps = []
     for step, said, notes, picture in shown:
         event, names = event_of(step)
-        drawing = None
+        told = {"said": said, "printed": step.printed, "changed": step.changed}
+        told |= {"event": event, "names": names, "drawing": None}
         if picture is not None:
             drawn = picture.svg(), printable(picture.caption)
-            drawing = drawings.setdefault(drawn, len(drawings))
+            told["drawing"] = drawings.setdefault(drawn, len(drawings))
+        if step.raised:
+            told["raised"] = step.raised
         if step.left_out:
             notes = [*notes, f"{step.left_out:,} more characters were printed"]
-        told = {"said": said, "printed": step.printed, "changed": step.changed}
-        told |= {"event": event, "names": names, "drawing": drawing}
-        told |= {"raised": step.raised} if step.raised else {}
-        told |= {"note": "; ".join(notes)} if notes else {}
+        if note := "; ".join(notes):  # it stands after the caption
+            told["note"] = f"{note[0].upper()}{note[1:]}."
         steps.append(step.place() | told)
     return {
-        "format": FORMAT,
+        "format": 2,  # it changes when what is there already changes its meaning
         "title": title,
         "torch": torch.__version__,
         "code": code,
@@ -88,16 +87,16 @@ def names_to_draw(step: Step, last: list[str], most: int = MOST_DRAWN) -> list[s
     what shares memory with that; then, as room is left, those of the ``last`` picture.
     """
     seen, entry, asked = step.after.observed, entries_of(step), names_in(step.unit)
-    said = [name for name in entry if root_of(name) in asked]
     # A plain name says more than one of many parameters.
-    said.sort(key=lambda name: name != root_of(name))
-    wanted = [*event_of(step)[1], *step.changed, *said]
-    wanted = list(dict.fromkeys(filter(entry.get, wanted)))[:most]
+    said = sorted(entry, key=lambda name: name != root_of(name))
+    said = [name for name in said if root_of(name) in asked]
+    wanted = dict.fromkeys([*event_of(step)[1], *step.changed, *said])
+    wanted = [name for name in wanted if name in entry][:most]
     last = [name for name in last if name in entry]
     if len(last) <= most and set(wanted) <= set(last):
         return last
     for storage in seen["storages"]:
-        if set(on_it := names_on(seen, storage)) & set(wanted):
+        if not set(on_it := names_on(seen, storage)).isdisjoint(wanted):
             wanted += on_it
     return list(dict.fromkeys([*wanted, *last]))[:most]
 
@@ -119,20 +118,20 @@ def picture_of(
     if not names:
         return None
     kind, concerned = event_of(step)
-    raising = concerned[:1] if kind == "raises" else []
-    raising = dict.fromkeys(raising, step.raised.partition(":")[0])
-    made = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
+    if kind == "raises" and not raises:
+        raises = dict.fromkeys(concerned[:1], step.raised.partition(":")[0])
     observed = marked_of(step)
     if only:
         for seen in observed["tensors"]:
             seen["names"] = [name for name in seen["names"] if name in names]
     colours.paint(observed["storages"])
     named = {name for seen in observed["tensors"] for name in seen["names"]}
+    made = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
     return draw_scene(
         observed,
         names=names,
         width=WIDTH,
-        raises=raises or raising,
+        raises=raises,
         copies=[pair for pair in dict.fromkeys([*made, *copies])
                 if named.issuperset(pair)],
         steady=steady,
@@ -142,29 +141,28 @@ def picture_of(
 
 def marked_of(step: Step) -> dict:
     """Return what was observed after a step, with marks on what the step changed."""
-    observed, differ = step.after.observed, step.differ
-    was = {
-        name: storage
-        for storage in step.before.observed["storages"]
-        for name in names_on(step.before.observed, storage)
-    }
-    there = {n: k for n, k in differ.items() if not k & NEW}
+    observed, was = step.after.observed, step.before.observed
+    there = {n: kinds for n, kinds in step.differ.items() if not kinds & NEW}
+    fresh = step.differ.keys() - there.keys()
+    before = {n: one["cells"] for one in was["storages"] for n in names_on(was, one)}
+
+    def kinds_of(names: list[str]) -> set[str]:
+        return {kind for name in names for kind in there.get(name, ())}
+
     tensors = []
     for seen in observed["tensors"]:
-        kinds = set().union(*(there.get(name, ()) for name in seen["names"]))
-        mark = {"changed": sorted(kinds), "arrived": "arrived" in kinds}
-        tensors.append(seen | mark)
+        kinds = kinds_of(seen["names"])
+        tensors.append(seen | {"changed": sorted(kinds), "arrived": "arrived" in kinds})
     storages = []
     for storage in observed["storages"]:
-        names = [
-            n for n in names_on(observed, storage) if not differ.get(n, set()) & NEW
-        ]
-        earlier = next((was[name]["cells"] for name in names if name in was), None)
-        cells, kinds = storage["cells"], set().union(*(there.get(n, ()) for n in names))
-        is_alike = earlier and cells and len(earlier) == len(cells)
-        pairs = zip(earlier, cells, strict=True) if is_alike else ()
-        changed = [at for at, (one, other) in enumerate(pairs) if one != other]
-        is_changed = bool(changed or kinds & {"values", "version"})
+        names = [n for n in names_on(observed, storage) if n not in fresh]
+        both = next((before[n] for n in names if n in before), None), storage["cells"]
+        changed = []
+        if all(both) and len(both[0]) == len(both[1]):
+            changed = [
+                at for at, (a, b) in enumerate(zip(*both, strict=True)) if a != b
+            ]
+        is_changed = bool(changed or kinds_of(names) & {"values", "version"})
         storages.append(storage | {"changed_cells": changed, "changed": is_changed})
     return observed | {"tensors": tensors, "storages": storages}
 
@@ -173,9 +171,6 @@ def names_on(observed: dict, storage: dict) -> list[str]:
     """Return the names of all that is on a storage."""
     tensors = [observed["tensors"][window["tensor"]] for window in storage["windows"]]
     return [name for seen in tensors for name in seen["names"]]
-
-
-# Colours ------------------------------------------------------------------------------
 
 
 def number_storages(steps: Iterable[Step]) -> dict[str, int]:
@@ -188,17 +183,12 @@ def number_storages(steps: Iterable[Step]) -> dict[str, int]:
     fresh = count()
     for step in steps:
         was, now = step.before.facts, step.after.facts
-        at = {
-            name: number
-            for name, number in at.items()
-            if name in now and name in was and was[name].is_on(now[name])
-        }
+        stay = (n for n in at if n in now and n in was and was[n].is_on(now[n]))
+        at = {name: at[name] for name in stay}
         for storage in step.after.observed["storages"]:
             names = names_on(step.after.observed, storage)
-            known = (at[name] for name in names if name in at)
-            storage["number"] = next(known, None)
-            if storage["number"] is None:
-                storage["number"] = next(fresh)
+            number = next((at[name] for name in names if name in at), None)
+            storage["number"] = next(fresh) if number is None else number
             at |= dict.fromkeys(names, storage["number"])
     return at
 
@@ -206,11 +196,8 @@ def number_storages(steps: Iterable[Step]) -> dict[str, int]:
 def numbers_in(step: Step, names: list[str]) -> list[int]:
     """Return the numbers of the storages that these names are on after a step."""
     seen = step.after.observed
-    return [
-        storage["number"]
-        for storage in seen["storages"]
-        if not set(names).isdisjoint(names_on(seen, storage))
-    ]
+    on = [one for one in seen["storages"] if {*names} & {*names_on(seen, one)}]
+    return [storage["number"] for storage in on]
 
 
 class Colours(dict[int, int]):

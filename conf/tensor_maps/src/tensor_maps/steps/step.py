@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tensor_maps.steps.look import Look
 from tensor_maps.steps.syntax import Unit
-
-if TYPE_CHECKING:
-    from tensor_maps.steps.look import Look
 
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.
 MOST_TURNS = (3, 2, 1)
-MOST_LINE = 44
 
 
 @dataclass(eq=False)
 class Loop:
     """One run of a loop: where in the code a turn begins, its depth and its turn.
 
-    So many of its turns are ``shown`` as steps; ``collapsed``: there were more.
+    So many of its turns are ``shown`` as steps.
     """
 
     node: ast.stmt
@@ -29,12 +25,15 @@ class Loop:
     depth: int
     shown: int
     turn: int = 1
-    collapsed: bool = False
 
 
 @dataclass(eq=False)
 class Step:
-    """One step, before it is drawn: where, and what was seen before and after."""
+    """One step, before it is drawn: where, and what was seen before and after.
+
+    Its lines in the code shown are ``shift`` after those of its statement, and
+    ``left_out`` counts the letters of what it printed that were not kept.
+    """
 
     unit: Unit
     turns: list[tuple[Loop, int]]
@@ -44,8 +43,8 @@ class Step:
     before: Look
     after: Look
     collapsed: bool
-    shift: int = 0
-    left_out: int = 0
+    shift: int
+    left_out: int
 
     def place(self) -> dict:
         """Return the lines of the statement, and the turn of each loop around it."""
@@ -79,23 +78,3 @@ class Told:
     raised: str
     lines: tuple[int, int]
     turn: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def line(self) -> str:
-        """The first line of its code, cut where it is long."""
-        first = self.code.strip().partition("\n")[0]
-        return first if len(first) <= MOST_LINE else f"{first[: MOST_LINE - 1]}…"
-
-
-def as_text(told: list[Told]) -> str:
-    """Return steps as text, a line for each: its number, its code, what it did."""
-    wide = max((len(one.line) for one in told), default=0)
-    number = len(str(len(told)))
-    rows = []
-    for at, one in enumerate(told, 1):
-        turns = ", ".join(f"{turn} of {of}" for turn, of in one.turn)
-        said = one.said.rstrip(".")
-        if turns and not said.startswith("Iteration"):
-            said = f"{said} (iteration {turns})"
-        rows.append(f"{at:>{number}}  {one.line:<{wide}}   {said}")
-    return "\n".join(rows)

@@ -11,29 +11,21 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 from tensor_maps.reading import forget_copy
 from tensor_maps.steps.course import Course, Noted
-from tensor_maps.steps.look import differences, look
 from tensor_maps.steps.pictures import data_of
-from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
-from tensor_maps.steps.syntax import (
-    NO_SOURCE,
-    Region,
-    block_frame,
-    function_body,
-    line_range,
-    with_block,
-)
+from tensor_maps.steps.step import MOST_TURNS, Step, Told
+from tensor_maps.steps.syntax import Region, function_body, with_block
 from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
 from tensor_maps.steps.viewer import save_steps, steps_frame
 from tensor_maps.words import count_of
 
+MOST_LINE = 44  # letters of a step's code in the list
 # Code that is run from a text has a file name of its own: its source is found by it.
 _file_names = (f"<steps-{number}>" for number in itertools.count(1))
 
@@ -69,6 +61,8 @@ class Steps:
     ------
     TypeError or ValueError
         If an argument is invalid. The message says what is allowed.
+    RuntimeError
+        When watching begins, if the source cannot be read.
     """
 
     def __init__(
@@ -97,16 +91,11 @@ class Steps:
         self._clear()
 
     def _clear(self) -> None:
-        self._old: dict = {}
-        self._noted = Noted(
-            lambda held, was, unit: look(held, was, self._old, unit, names=self._names),
-            differences,
-            self._turns,
-        )
+        self._noted = Noted(self._names, self._turns)
         self._code: list[str] = []
         self._course: Course | None = None
         self._tracer: Tracer | None = None  # of the thread that is watched
-        self._expected: list[Starts] = []
+        self._starts: Starts | None = None
         self._watched: Watched | None = None
 
     @property
@@ -117,22 +106,11 @@ class Steps:
     # -- What is watched
 
     def __enter__(self) -> Steps:
-        """Watch the block of the ``with`` statement that stands here.
-
-        Raises
-        ------
-        RuntimeError
-            If the source is not to be had, or this is no ``with`` statement.
-        """
-        frame = block_frame(sys._getframe(1))
-        block = with_block(frame)
-        if block is None:
-            raise RuntimeError(NO_SOURCE)
+        """Watch the block of the ``with`` statement that stands here."""
+        frame = sys._getframe(1)
+        source = with_block(frame)
         self._clear()
-        lines, body = block
-        first, last = line_range(body[0])[0], line_range(body[-1])[1]
-        region = self._show(lines[first - 1 : last], body, first)
-        self._course = Course(region, self._noted)
+        self._course = Course(self._show(*source), self._noted)
         self._expect()
         self._watched = self._tracer.watch(frame, self._course)
         return self
@@ -140,12 +118,9 @@ class Steps:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         """Stop watching; an exception passes."""
         frame = sys._getframe(1)
-        while frame is not None and id(frame) != self._watched.frame:
-            frame = frame.f_back
         is_lost = self._watched.leave(frame)
-        self._stop(None if frame is None else frame.f_locals, error, is_lost)
-        if frame is not None:
-            forget_copy(frame)
+        self.stop(frame.f_locals, error, is_lost)
+        forget_copy(frame)
 
     def run(
         self, source: str, namespace: dict | None = None, name: str | None = None
@@ -170,60 +145,55 @@ class Steps:
         if not Path(name).exists():
             lines = source.splitlines(keepends=True)
             linecache.cache[name] = (len(source), None, lines, name)
-        self.follow_where(lambda frame: frame.f_code is code, source)
+        self.follow(source, lambda frame: frame.f_code is code)
         try:
             exec(code, namespace)
         except BaseException as error:
-            self._stop(namespace, error)
+            self.stop(namespace, error)
             raise
-        self._stop(namespace)
+        self.stop(namespace)
         return self
 
-    def follow(
-        self, source: str, file: str | None = None, namespace: dict | None = None
-    ) -> None:
-        """Watch from now on what is run as the module-level code of a file.
-
-        It may be run in pieces, each compiled with the lines that it has in ``source``.
-        Of a ``namespace`` that is given, all that is run in it is watched, whatever its
-        file, and what its names hold already is left out.
-        """
-        path = os.path.realpath(file) if file and Path(file).exists() else file
-
-        def is_watched(frame: FrameType) -> bool:
-            if namespace is not None:
-                return frame.f_globals is namespace
-            return path in (n := frame.f_code.co_filename, os.path.realpath(n))
-
-        self.follow_where(is_watched, source)
-        self._old = look(namespace).facts if namespace is not None else {}
-
-    def follow_where(
-        self, is_watched: Callable[[FrameType], bool], source: str
-    ) -> None:
+    def follow(self, source: str, is_watched: Callable[[FrameType], bool]) -> None:
         """Watch from now on what is run as module-level code where it ``is_watched``.
 
+        It may be run in pieces, each compiled with the lines that it has in ``source``.
         The code shown is ``source``, from its first line that is not empty.
         """
         self._clear()
         lines = re.split(r"\r?\n", source)
         first = next((at for at, line in enumerate(lines) if line.strip()), 0)
-        body = ast.parse(source).body
-        region = self._show(lines[first:], body, first + 1)
+        region = self._show(lines[first:], ast.parse(source).body, first + 1)
         course = self._course = Course(region, self._noted)
 
         def starts(frame: FrameType) -> Course | None:
-            code = frame.f_code
-            if code.co_name[0] != "<" or code.co_flags & CO_OPTIMIZED:
+            if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
                 return None  # a function, whose names are its own
             is_module = frame.f_locals is frame.f_globals
             return course if is_module and is_watched(frame) else None
 
         self._expect(starts)
 
-    def stop(self) -> None:
-        """End what :meth:`follow` or :meth:`follow_where` has begun."""
-        self._stop()
+    def stop(
+        self,
+        names: Any = None,
+        error: BaseException | None = None,
+        is_lost: bool = False,
+    ) -> None:
+        """End what :meth:`follow` has begun.
+
+        The others are of code that has ended and that was not told so: its names, what
+        it raised, and whether lines of it were not told.
+        """
+        if self._tracer is None:
+            return
+        waiting = self._tracer.release(self._noted, self._starts)
+        if error is not None:
+            self._course.raises(error)
+        self._course.end(names, is_lost)
+        for course in waiting:  # of generators that wait
+            course.end(None)
+        self._tracer = self._watched = self._starts = None
 
     def _show(self, lines: list[str], body: list[ast.stmt], first: int) -> Region:
         """Add lines to the code shown, of which the first has this number there."""
@@ -232,47 +202,21 @@ class Steps:
         self._code += textwrap.dedent("\n".join(lines)).rstrip().split("\n")
         return region
 
-    def _expect(self, *expected: Starts) -> None:
-        regions: dict[int, Region] = {}
-        for code in self._follow.values():
-            found = function_body(code)
-            if found is None:
-                raise RuntimeError(
-                    f"the source of {code.co_name} cannot be read: steps watches "
-                    "functions that are defined with `def` in a file or in a notebook"
-                )
-            lines, node = found
-            first, last = line_range(node)
-            shown = lines[first - 1 : last]
-            regions[id(code)] = self._show(shown, node.body, first)
+    def _expect(self, begins: Starts | None = None) -> None:
+        """Watch the functions that are to be followed, and what else begins."""
+        regions = {
+            key: self._show(*function_body(code)) for key, code in self._follow.items()
+        }
 
         def starts(frame: FrameType) -> Course | None:
-            region = regions.get(id(frame.f_code))
-            return None if region is None else Course(region, self._noted)
+            if (region := regions.get(id(frame.f_code))) is not None:
+                return Course(region, self._noted)
+            return begins(frame) if begins is not None else None
 
         self._tracer = tracer()
-        self._expected = [*expected, *([starts] if regions else [])]
-        for one in self._expected:
-            self._tracer.expect(one)
-
-    def _stop(
-        self,
-        names: Any = None,
-        error: BaseException | None = None,
-        is_lost: bool = False,
-    ) -> None:
-        if self._tracer is None:
-            return
-        dropped = self._tracer.drop(self._noted)
-        if self._course.is_open:  # it was not told to end
-            if error is not None:
-                self._course.raises(type(error), error)
-            self._course.end(names, is_lost)
-        for course in dropped:  # of generators that wait
-            course.end(None)
-        for starts in self._expected:
-            self._tracer.expect_no_more(starts)
-        self._expected, self._watched, self._tracer = [], None, None
+        if regions or begins is not None:
+            self._starts = starts
+            self._tracer.expect(starts)
 
     # -- The result
 
@@ -292,10 +236,7 @@ class Steps:
     def __getitem__(self, number: int) -> Told:
         """Return a step, counted from 1 as in the list and on the page; -1 is the last.
 
-        Raises
-        ------
-        IndexError
-            If there is no such step.
+        An IndexError is raised if there is no such step.
         """
         if not 1 <= abs(number) <= len(self):
             raise IndexError(
@@ -316,11 +257,22 @@ class Steps:
         return Told(said, code, event, step.printed, step.raised, lines, turn)
 
     def __repr__(self) -> str:
+        """Return a line for each step: its number, its code, what it did."""
         if not len(self):
             return "No statement ran: there are no steps."
-        more = self._noted.not_shown
-        end = f"\n{count_of(more, 'more step')} not shown" if more else ""
-        return as_text(list(self)) + end
+        code = [one.code.strip().partition("\n")[0] for one in self]
+        code = [o if len(o) <= MOST_LINE else f"{o[: MOST_LINE - 1]}…" for o in code]
+        wide, most = max(map(len, code)), len(str(len(self)))
+        rows = []
+        for number, one in enumerate(self, 1):
+            turns = ", ".join(f"{turn} of {of}" for turn, of in one.turn)
+            said = one.said.rstrip(".")
+            if turns and not said.startswith("Iteration"):
+                said = f"{said} (iteration {turns})"
+            rows.append(f"{number:>{most}}  {code[number - 1]:<{wide}}   {said}")
+        if more := self._noted.not_shown:
+            rows.append(f"{count_of(more, 'more step')} not shown")
+        return "\n".join(rows)
 
     def data(self) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
@@ -330,11 +282,10 @@ class Steps:
         dict
             ``format`` (2), ``title``, ``torch`` (its version), ``code`` (lines),
             ``steps``, ``drawings`` (each once, as SVG) and ``captions`` (one a
-            drawing). A step has ``first`` and ``last`` (the lines of the statement
-            that has just run, from 1), ``turn`` (for each loop around it, outermost
-            first, the iteration and how many there were), ``said`` (a sentence),
-            ``printed``, ``raised`` (only if it did), ``changed`` (names), ``event``
-            and ``names`` (what happened, see ``steps[1].event``, and to which names),
+            drawing). A step has ``first`` and ``last`` (its lines, from 1), ``turn``
+            (for each loop around it, outermost first, the iteration and how many there
+            were), ``said``, ``printed``, ``raised`` (only if it did), ``changed``
+            (names), ``event`` and ``names`` (what happened, and to which names),
             ``drawing`` (its index, or null) and ``note`` (only if there is one).
         """
         noted = self._noted
