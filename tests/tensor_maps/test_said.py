@@ -129,9 +129,14 @@ class Loud(list):
 
 
 def test_tensors_are_found_by_their_path_and_no_code_is_run() -> None:
-    x = torch.arange(6.0)
-    namespace = {"many": [x] * 7, "nested": {"a": {"b": x}}, "loud": Loud([x]),
-                 "objects": np.empty(1, dtype=object), "net": nn.Sequential(nn.BatchNorm1d(1))}  # fmt: skip
+    x, norm = torch.arange(6.0), nn.BatchNorm1d
+    namespace = {
+        "many": [x] * 7,
+        "nested": {"a": {"b": x}},
+        "loud": Loud([x]),
+        "objects": np.empty(1, dtype=object),
+        "net": nn.Sequential(norm(1)),
+    }
     namespace["objects"][0] = Loud()
     seen = ran("k = x * 2\nmany[0].data += 1", {"x": x, **namespace})
     names = {"x", "nested['a']['b']", "loud[0]", *(f"many[{n}]" for n in range(7))}

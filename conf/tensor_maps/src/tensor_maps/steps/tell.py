@@ -284,11 +284,8 @@ class _Words:
         observed, number, places = self.step.after.observed, None, None
         if seen := self.entry.get(ast.unparse(node)):
             # NumPy reads all before it writes.
-            if (
-                seen["kind"] != "array"
-                and 1 < prod(seen["shape"] or ()) <= MOST_ELEMENTS
-            ):
-                number = seen["storage"]
+            is_few = prod(seen["shape"] or ()) <= MOST_ELEMENTS
+            number = seen["storage"] if is_few and seen["kind"] != "array" else None
             windows = [] if number is None else observed["storages"][number]["windows"]
             for one in windows:
                 if observed["tensors"][one["tensor"]] is seen:
@@ -326,7 +323,8 @@ class _Words:
 
     def _of_new(self, new: New) -> str:
         """Return what there is to say of a new name, as a sentence for all like it."""
-        name, how, seen, leaves = new.name, new.how, self.entry[new.name], _leaves(new)
+        name, how, seen = new.name, new.how, self.entry[new.name]
+        leaves = _leaves(new, len(self.entry) >= self.step.after.names)
         nowhere, is_meta = seen["memory"], seen["device"] == "meta"
         nowhere = nowhere.replace("it has", "[it has|they have]")
         if how == "copy" and nowhere:
@@ -338,9 +336,8 @@ class _Words:
         what = "array" if seen["kind"] == "array" else "tensor"
         other = f"now [a different {what}|different {what}s]"
         flow = f"a gradient flows back to {leaves}"
-        dtypes = [
-            dtype_of(facts[name]) for facts in (self.now, self.was) if name in facts
-        ]
+        facts = [self.now[name], self.was.get(name, self.now[name])]
+        dtypes = [*dict.fromkeys(map(dtype_of, facts))]
         is_cut = new.is_cut and not leaves
         return SENTENCES[how].format(
             names="{names}",
@@ -348,7 +345,7 @@ class _Words:
             are="{are}",
             what=what,
             new=other if "other" in self.differ[name] else "new",
-            instead=f" in {' instead of '.join(dtypes)}" if len({*dtypes}) > 1 else "",
+            instead=f" in {' instead of '.join(dtypes)}" if dtypes[1:] else "",
             on=f" on {seen['device']}" if is_said else "",
             memory=f": {nowhere}" if nowhere else ", with [its|their] own memory",
             dtype=seen["dtype"],
@@ -381,14 +378,15 @@ class _Words:
         return listing(said)
 
 
-def _leaves(new: New) -> str:
-    """Return the leaves behind a tensor as words."""
+def _leaves(new: New, is_all: bool) -> str:
+    """Return the leaves behind a tensor as words; not all names may be known."""
     leaves, unnamed = [*new.leaves], new.unnamed
     if len(leaves) + bool(unnamed) > MOST_SAID:
         text = f"{', '.join(leaves[:2])} and {len(leaves) + unnamed - 2} more"
     else:
-        without = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
-        text = listing([*leaves, *[f"{without} without a name"] * bool(unnamed)])
+        more = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
+        more = f"{more} without a name" if is_all or not leaves else f"{unnamed} more"
+        text = listing([*leaves, *[more] * bool(unnamed)])
     if new.at_least:
         return f"at least {text}" if text else "a graph too deep to follow"
     return text
