@@ -181,11 +181,9 @@ def _assigned(node: ast.AST) -> dict[str, ast.expr]:
 def _with_key_of(name: str, others: list[str]) -> str:
     """Return the one whose path ends as that of a name does, for longest; or ""."""
 
-    def parts(path: str) -> list[str]:  # of `best['0.weight']` best, 0 and weight
-        return re.findall(r"[^.\[\]'\"]+", path)[::-1]
-
-    def common(other: str) -> int:
-        both = zip(parts(name), parts(other), strict=False)
+    def common(other: str) -> int:  # of `best['0.weight']` best, 0 and weight
+        parts = [re.findall(r"[^.\[\]'\"]+", path)[::-1] for path in (name, other)]
+        both = zip(*parts, strict=False)
         return len([*takewhile(lambda pair: pair[0] == pair[1], both)])
 
     most = max(map(common, others), default=0)

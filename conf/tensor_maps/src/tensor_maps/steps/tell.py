@@ -31,8 +31,8 @@ from tensor_maps.words import as_tuple, count_of, listing, size_of
 # and of values that differ from name to name.
 MOST_SAID, MOST_TEXT, MOST_LETTERS = 3, 150, 60
 CHANGED_HANDS = NEW | {"gone"}
-# What is said first of names that there were before; what is said once is enough.
 FORM = "shape", "strides", "dtype", "device"
+# What is said first of names that there were before; what is said once is enough.
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
 # Of these nodes is an index that is written out in numbers: it makes a view.
 MOST_ELEMENTS = 2**20
