@@ -137,40 +137,53 @@ def _copied(
         fact = there[source]
         # In another order, and of what is expanded, values are not compared.
         is_hidden = words & RESHAPING or 0 in (fact.form[1] or ())
-        is_hidden = is_hidden or not (is_read(fact) and is_read(here))
+        is_hidden = is_hidden or not is_read(here)
         is_whole = prod(fact.form[0] or ()) == prod(here.form[0] or ())
-        is_direct = made is not None and is_whole
+        is_direct = made is not None and is_whole and fact.memory[0]
         if dtype_of(fact) != dtype_of(here):
             how = "cast" if is_direct else ""
         elif source in equal or (is_direct and is_hidden and not words & CONVERTING):
             how = "copy"
-    elif _words_in(nodes) & COPYING:
-        how, source = "copy" if equal else "cast", _with_key_of(name, equal or casts)
-        if len({there[n].memory for n in may_be}) == 1 and not here.is_uniform():
-            source = equal[0] if equal else source
+    elif not taken and _words_in(nodes) & COPYING:
+        how, source = "copy", _with_key_of(name, equal)
+        if not equal and "other" not in step.differ[name]:
+            how, source = "cast", _with_key_of(name, casts)
+        is_one = equal and len({there[n].memory for n in may_be}) == 1
+        source = equal[0] if is_one and not here.is_uniform() else source
     is_left = source in entry and after[source].object == before[source].object
     return (how, [source]) if how and is_left else ("alone", [])
 
 
 def _assigned(node: ast.AST) -> dict[str, ast.expr]:
-    """Return what is assigned to each target, one by one of those in a tuple."""
+    """Return what is assigned to each target, and is each item of a literal."""
     found = {}
+
+    def add(target: str, value: ast.expr) -> None:
+        found[target], items = value, ()
+        match value:
+            case ast.Call(func=ast.Name(id="dict"), keywords=given):
+                items = [(repr(one.arg), one.value) for one in given]
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                items = zip(map(ast.unparse, keys), values, strict=True)
+            case ast.List(elts=values) | ast.Tuple(elts=values):
+                items = enumerate(values)
+        for key, item in items:
+            add(f"{target}[{key}]", item)
+
     for target in node.targets if isinstance(node, ast.Assign) else ():
-        both = [(target, node.value)]
+        add(ast.unparse(target), node.value)
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            both = zip(target.elts, node.value.elts, strict=False)
-        found |= {ast.unparse(one): value for one, value in both}
+            for one, value in zip(target.elts, node.value.elts, strict=False):
+                add(ast.unparse(one), value)
     return found
 
 
 def _with_key_of(name: str, others: list[str]) -> str:
     """Return the one whose path ends as that of a name does, for longest; or ""."""
 
-    def parts(path: str) -> list[str]:  # of `best['0.weight']` best, 0 and weight
-        return re.findall(r"[^.\[\]'\"]+", path)[::-1]
-
-    def common(other: str) -> int:
-        both = zip(parts(name), parts(other), strict=False)
+    def common(other: str) -> int:  # of `best['0.weight']` best, 0 and weight
+        parts = [re.findall(r"[^.\[\]'\"]+", path)[::-1] for path in (name, other)]
+        both = zip(*parts, strict=False)
         return len([*takewhile(lambda pair: pair[0] == pair[1], both)])
 
     most = max(map(common, others), default=0)

@@ -31,8 +31,8 @@ from tensor_maps.words import as_tuple, count_of, listing, size_of
 # and of values that differ from name to name.
 MOST_SAID, MOST_TEXT, MOST_LETTERS = 3, 150, 60
 CHANGED_HANDS = NEW | {"gone"}
-# What is said first of names that there were before; what is said once is enough.
 FORM = "shape", "strides", "dtype", "device"
+# What is said first of names that there were before; what is said once is enough.
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
 # Of these nodes is an index that is written out in numbers: it makes a view.
 MOST_ELEMENTS = 2**20
@@ -56,8 +56,6 @@ SENTENCES = {
     "holds": "{names} now hold[s|] {text}.{end}",
     "different": "{names} now hold[s|] different values.{end}",
     "written": "{names} [is|are] written to.{end}",
-    "overlap": "The statement reads and writes the same memory.",
-    "resized": "{names} resize[s|] the memory: {others} {keep} {part}.",
     # of names that there were
     "storage": "{names} now use[s|] different memory{text}.",
     "form": "{names} now [has|have] {text}.",
@@ -68,17 +66,6 @@ SENTENCES = {
     "version": "[{names}'s version counter|The version counter of {names}] is now "
     "{text}.",
     "gone": "{names} no longer exist[s|].",
-    # of statements that change nothing
-    "imported": "{names} [is|are] imported.",
-    "defined": "{names} is defined.",
-    "asserts": "The assertion passes.",
-    "prints": "It prints {lines}.",
-    "nothing": "No named tensor changes.",
-    "unseen": "No change was seen.",
-    "more": "{more} of long lists, dicts or objects were not looked at.",
-    "unread": "{names} ({size}) [was|were] not read in full.",
-    "raises": "It raises {error}.",
-    "and more": "There [is|are] {more}.",
 }
 
 
@@ -107,13 +94,14 @@ def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
     """
     said = list(_Words(step).of_names(set(about)))
     if step.raised:
-        said.insert(0, say("raises", error=step.raised.partition(":")[0]))
+        said.insert(0, f"It raises {step.raised.partition(':')[0]}.")
     elif not said:
         said = [*_of_statement(step)]
     lengths = accumulate(map(len, said))
     most = max(1, min(MOST_SAID, sum(length <= MOST_TEXT for length in lengths)))
     if left := said[most:]:
-        said[most:] = [say("and more", left, more=count_of(len(left), "more change"))]
+        are, more = "are" if left[1:] else "is", count_of(len(left), "more change")
+        said[most:] = [f"There {are} {more}."]
     text = " ".join(said)
     if not step.collapsed:
         return text, []
@@ -177,8 +165,12 @@ def is_written(step: Step, name: str) -> bool:
     return "version" in kinds and not is_known and has_data and not is_formed
 
 
-def _are_short(values: list[str]) -> bool:
-    return sum(map(len, values)) <= MOST_LETTERS
+def _each(names: list[str], texts: list[str | None], what: str) -> str:
+    """Say what each of a few names is now, where the texts are known and short."""
+    is_known = 0 < len(names) <= MOST_SAID and None not in texts
+    if not is_known or sum(map(len, texts)) > MOST_LETTERS:
+        return ""
+    return listing([what.format(*both) for both in zip(names, texts, strict=True)])
 
 
 class _Words:
@@ -192,9 +184,6 @@ class _Words:
     def of_names(self, about: set[str]) -> Iterator[str]:
         """Yield sentences of gradients, what was written, what is new, and the rest."""
         self._order(about)
-        if resized := self._resized():
-            yield resized
-            return
         same = {n: k for n, k in self.differ.items() if not k & CHANGED_HANDS}
         written = [name for name in same if is_written(self.step, name)]
         said = [*self._gradients(same), *self._written(written), *self._new()]
@@ -233,31 +222,14 @@ class _Words:
             kept.setdefault(one, name)
         self.differ = {name: differ[name] for name in kept.values()}
 
-    def _resized(self) -> str:
-        """Say which part of their storage tensors keep, where a new one resized it."""
-        names = [
-            name
-            for name, kinds in self.differ.items()
-            if "storage" in kinds and not kinds & {*NEW, "form"}
-            if self.was[name].is_on(self.now[name]) and self.now[name].bytes
-        ]
-        news = [new.name for new in news_of(self.step) if {*new.others} & {*names}]
-        if not names or not news:
-            return ""
-        fact, keep = self.now[names[0]], "keep" if names[1:] else "keeps"
-        item, size = fact.form[2].itemsize, fact.memory[1] - fact.memory[0]
-        part = f"{fact.bytes // item} of the {size // item} cells"
-        return say("resized", news, others=listing(names), keep=keep, part=part)
-
     def _gradients(self, same: dict[str, frozenset[str]]) -> Iterator[str]:
         names = [name for name, kinds in same.items() if "gradient" in kinds]
-        empty = [name for name in names if self.now[name].gradient is None]
-        text = [self.entry.get(name, {}).get("gradient") for name in names]
-        is_small = all(one and not one.startswith("of shape") for one in text)
-        if 0 < len(names) <= MOST_SAID and is_small and _are_short(text):
-            both = zip(names, text, strict=True)
-            yield listing([f"{name}.grad is now {one}" for name, one in both]) + "."
+        texts = [self.entry.get(name, {}).get("gradient") for name in names]
+        is_small = not any(text and text.startswith("of shape") for text in texts)
+        if is_small and (each := _each(names, texts, "{}.grad is now {}")):
+            yield f"{each}."
             return
+        empty = [name for name in names if self.now[name].gradient is None]
         arrived = [n for n in names if "arrived" in same[n]]
         others = [f"{n}.grad" for n in names if n not in {*arrived, *empty}]
         if arrived:
@@ -277,18 +249,15 @@ class _Words:
             elif {one["storage"] for one in seen} == {seen[0]["storage"] or 0}:
                 end = " They share memory."
         values = [one and one["values"] for one in seen]
-        is_short = len(names) <= MOST_SAID and None not in values
-        if is_short and len({*values}) == 1:
+        if len({*values}) == 1 and values[0] is not None and len(names) <= MOST_SAID:
             yield say("holds", names, text=values[0], end=end)
-        elif is_short and _are_short(values):
-            both = zip(names, values, strict=True)
-            each = [f"{name} now holds {value}" for name, value in both]
-            yield f"{listing(each)}.{end}"
+        elif each := _each(names, values, "{} now holds {}"):
+            yield f"{each}.{end}"
         else:
             is_known = all(is_read(self.now[name]) for name in names)
             yield say("different" if is_known else "written", names, end=end)
         if any(map(self._reads_what_it_writes, nodes_of(self.step.unit))):
-            yield say("overlap")
+            yield "The statement reads and writes the same memory."
 
     def _reads_what_it_writes(self, node: ast.AST) -> bool:
         """Whether a tensor is written to while a part of it is read.
@@ -315,11 +284,8 @@ class _Words:
         observed, number, places = self.step.after.observed, None, None
         if seen := self.entry.get(ast.unparse(node)):
             # NumPy reads all before it writes.
-            if (
-                seen["kind"] != "array"
-                and 1 < prod(seen["shape"] or ()) <= MOST_ELEMENTS
-            ):
-                number = seen["storage"]
+            is_few = prod(seen["shape"] or ()) <= MOST_ELEMENTS
+            number = seen["storage"] if is_few and seen["kind"] != "array" else None
             windows = [] if number is None else observed["storages"][number]["windows"]
             for one in windows:
                 if observed["tensors"][one["tensor"]] is seen:
@@ -357,7 +323,8 @@ class _Words:
 
     def _of_new(self, new: New) -> str:
         """Return what there is to say of a new name, as a sentence for all like it."""
-        name, how, seen, leaves = new.name, new.how, self.entry[new.name], _leaves(new)
+        name, how, seen = new.name, new.how, self.entry[new.name]
+        leaves = _leaves(new, len(self.entry) >= self.step.after.names)
         nowhere, is_meta = seen["memory"], seen["device"] == "meta"
         nowhere = nowhere.replace("it has", "[it has|they have]")
         if how == "copy" and nowhere:
@@ -369,9 +336,8 @@ class _Words:
         what = "array" if seen["kind"] == "array" else "tensor"
         other = f"now [a different {what}|different {what}s]"
         flow = f"a gradient flows back to {leaves}"
-        dtypes = [
-            dtype_of(facts[name]) for facts in (self.now, self.was) if name in facts
-        ]
+        facts = [self.now[name], self.was.get(name, self.now[name])]
+        dtypes = [*dict.fromkeys(map(dtype_of, facts))]
         is_cut = new.is_cut and not leaves
         return SENTENCES[how].format(
             names="{names}",
@@ -379,7 +345,7 @@ class _Words:
             are="{are}",
             what=what,
             new=other if "other" in self.differ[name] else "new",
-            instead=f" in {' instead of '.join(dtypes)}" if len({*dtypes}) > 1 else "",
+            instead=f" in {' instead of '.join(dtypes)}" if dtypes[1:] else "",
             on=f" on {seen['device']}" if is_said else "",
             memory=f": {nowhere}" if nowhere else ", with [its|their] own memory",
             dtype=seen["dtype"],
@@ -412,14 +378,15 @@ class _Words:
         return listing(said)
 
 
-def _leaves(new: New) -> str:
-    """Return the leaves behind a tensor as words."""
+def _leaves(new: New, is_all: bool) -> str:
+    """Return the leaves behind a tensor as words; not all names may be known."""
     leaves, unnamed = [*new.leaves], new.unnamed
     if len(leaves) + bool(unnamed) > MOST_SAID:
         text = f"{', '.join(leaves[:2])} and {len(leaves) + unnamed - 2} more"
     else:
-        without = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
-        text = listing([*leaves, *[f"{without} without a name"] * bool(unnamed)])
+        more = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
+        more = f"{more} without a name" if is_all or not leaves else f"{unnamed} more"
+        text = listing([*leaves, *[more] * bool(unnamed)])
     if new.at_least:
         return f"at least {text}" if text else "a graph too deep to follow"
     return text
@@ -437,18 +404,20 @@ def _of_statement(step: Step) -> Iterator[str]:
     """Say what a statement did that changed nothing, and of what it is not known."""
     node, look = step.unit.node, step.after
     if step.printed:
-        lines = count_of(len(step.printed.splitlines()), "line")
-        yield say("prints", lines=lines)
+        yield f"It prints {count_of(len(step.printed.splitlines()), 'line')}."
     elif isinstance(node, ast.Import | ast.ImportFrom):
-        yield say("imported", [alias.asname or alias.name for alias in node.names])
+        names = [alias.asname or alias.name for alias in node.names]
+        yield f"{few(names)} {'are' if names[1:] else 'is'} imported."
         return
     elif isinstance(node, ast.Assert | DEFINITIONS):
         is_assert = isinstance(node, ast.Assert)
-        yield say("asserts") if is_assert else say("defined", [node.name])
+        yield "The assertion passes." if is_assert else f"{node.name} is defined."
         return
-    yield say("unseen" if look.unread else "nothing")
+    yield "No change was seen." if look.unread else "No named tensor changes."
     if look.more:
-        yield say("more", more=count_of(look.more, "more item"))
+        more = count_of(look.more, "more item")
+        yield f"{more} of long lists, dicts or objects were not looked at."
     if look.unread:
         size = size_of(sum(look.unread.values()))
-        yield say("unread", list(look.unread), size=size)
+        were = "were" if len(look.unread) > 1 else "was"
+        yield f"{few([*look.unread])} ({size}) {were} not read in full."
