@@ -70,19 +70,13 @@ class About:
         }
         of_names = [at for at in within if at in self.near]
         self.leads = next((own[-1] for own in (of_names, within, before) if own), None)
-        firsts = {
-            at for at in events if all(turn == 1 for turn, _ in place[at]["turn"])
-        }
+        firsts = {at for at in place if all(turn == 1 for turn, _ in place[at]["turn"])}
         told, met = [], set()
         for at, (kind, concerned) in events.items():
-            event, is_near, leads = (
-                (kind, *concerned),
-                at in self.near,
-                at == self.leads,
-            )
-            if leads or (at in firsts and (is_near or kind in ALWAYS)):
+            event, is_near = (kind, *concerned), at in self.near
+            if at == self.leads or (at in firsts and (is_near or kind in ALWAYS)):
                 far = abs(at - (self.leads or 0))
-                told.append((not leads, not is_near, event in met, far, at))
+                told.append((at != self.leads, not is_near, event in met, far, at))
                 met.add(event)
         self.told: set[int] = set()
         for *_, at in sorted(told):
@@ -121,23 +115,18 @@ class About:
             last = names
         number_storages(steps)
         colours = Colours(colours)
-        colours.meet(
-            numbers_in(step, names)
-            for at, (step, *_, names) in enumerate(found)
-            if at in self.told
-        )
+        events = [found[at] for at in sorted(self.told)]
+        colours.meet(numbers_in(step, names) for step, *_, names in events)
         shown = []
         for at, (step, said, notes, names) in enumerate(found):
             more = (self.raises, self.copies) if at == self.leads else ({}, ())
+            least = len(names_told(step, said))
             made = picture_of(step, names, colours, *more, only=True)
             while made and made.height > high and names[2:]:
                 if at == self.leads:
                     made = picture_of(step, names, colours, *more, False, only=True)
                     break
-                if (
-                    made.height <= MORE * high
-                    and not names[len(names_told(step, said)) :]
-                ):
+                if not names[least:] and made.height <= MORE * high:
                     break
                 names = names[:-1]
                 made = picture_of(step, names, colours, *more, only=True)
