@@ -49,14 +49,14 @@ class About:
         self.raises, self.copies = raises, [*map(tuple, copies)]
         self.steps = steps = [without_aliases(step, self.names) for step in steps]
         events = {
-            at: event_of(step)
+            at: event
             for at, step in enumerate(steps)
             if step.collapsed or not step.unit.is_head or step.raised
+            if (event := event_of(step))[0]
         }
-        events = {at: event for at, event in events.items() if event[0]}
-        place = {at: steps[at].place()["first"] for at in events}
-        within = [at for at in events if first <= place[at] <= last]
-        before = [at for at in events if place[at] <= last]
+        place = {at: steps[at].place() for at in events}
+        before = [at for at in events if place[at]["first"] <= last]
+        within = [at for at in before if place[at]["first"] >= first]
         # Names that these tensors have had before, such as `net.weight`.
         known = set(self.names)
         for at in within[-1:]:
@@ -70,12 +70,12 @@ class About:
         }
         of_names = [at for at in within if at in self.near]
         self.leads = next((own[-1] for own in (of_names, within, before) if own), None)
-        told, met, firsts = [], set(), set()
-        for at, event in ((at, (kind, *names)) for at, (kind, names) in events.items()):
-            is_first = all(turn == 1 for turn, _ in steps[at].place()["turn"])
-            is_near, far = at in self.near, abs(at - (self.leads or 0))
-            firsts |= {at} if is_first else set()
-            if at == self.leads or (is_first and (is_near or event[0] in ALWAYS)):
+        firsts = {at for at in place if all(turn == 1 for turn, _ in place[at]["turn"])}
+        told, met = [], set()
+        for at, (kind, concerned) in events.items():
+            event, is_near = (kind, *concerned), at in self.near
+            if at == self.leads or (at in firsts and (is_near or kind in ALWAYS)):
+                far = abs(at - (self.leads or 0))
                 told.append((at != self.leads, not is_near, event in met, far, at))
                 met.add(event)
         self.told: set[int] = set()
@@ -114,15 +114,24 @@ class About:
             found.append((step, *words, names))
             last = names
         number_storages(steps)
-        events = [found[at] for at in sorted(self.told)]
         colours = Colours(colours)
+        events = [found[at] for at in sorted(self.told)]
         colours.meet(numbers_in(step, names) for step, *_, names in events)
-        return [
-            Shown(
-                step, said, notes, self._picture(at, step, names, said, colours, high)
-            )
-            for at, (step, said, notes, names) in enumerate(found)
-        ]
+        shown = []
+        for at, (step, said, notes, names) in enumerate(found):
+            more = (self.raises, self.copies) if at == self.leads else ({}, ())
+            least = len(names_told(step, said))
+            made = picture_of(step, names, colours, *more, only=True)
+            while made and made.height > high and names[2:]:
+                if at == self.leads:
+                    made = picture_of(step, names, colours, *more, False, only=True)
+                    break
+                if not names[least:] and made.height <= MORE * high:
+                    break
+                names = names[:-1]
+                made = picture_of(step, names, colours, *more, only=True)
+            shown.append(Shown(step, said, notes, made))
+        return shown
 
     def _names(
         self, at: int, step: Step, last: list[str], most: int, said: str
@@ -134,12 +143,15 @@ class About:
         """
         if at not in self.told:
             return names_to_draw(step, last, most)
-        told, used, entry = names_told(step, said), self._used(at), entries_of(step)
+        told, used, entry = names_told(step, said), self.names, entries_of(step)
         # A plain name says more than one of many parameters.
         concerned = sorted(event_of(step)[1], key=lambda name: name != root_of(name))
         near = [*told, *(n for n in entry if n in paths_in(step.unit)), *concerned]
         if at == self.leads:
             told, near = [], used or near
+        else:
+            later = [self.steps[event] for event in sorted(self.told) if event >= at]
+            used = [name for name in used if _is_used(name, later)]
         found: dict[str, int] = {}
         for name in filter(entry.get, [*near, *used]):
             # Of what is not told, one name.
@@ -149,34 +161,6 @@ class About:
         if not found:
             return names_to_draw(step, last, most)
         return [*found][: max(most, len(told))]
-
-    def _used(self, at: int) -> list[str]:
-        """Return the names that an event, or one after it, has to do with."""
-        if at == self.leads:
-            return self.names
-        later = [self.steps[event] for event in sorted(self.told) if event >= at]
-        return [name for name in self.names if _is_used(name, later)]
-
-    def _picture(
-        self,
-        at: int,
-        step: Step,
-        names: list[str],
-        said: str,
-        colours: Colours,
-        high: float,
-    ) -> object:
-        leads, more = at == self.leads, ({}, [])
-        if leads:
-            more = self.raises, self.copies
-        made = picture_of(step, names, colours, *more, only=True)
-        if made is None or made.height <= high or not names[2:]:
-            return made
-        if leads:
-            return picture_of(step, names, colours, *more, steady=False, only=True)
-        if made.height > MORE * high or names[len(names_told(step, said)) :]:
-            return self._picture(at, step, names[:-1], said, colours, high)
-        return made
 
 
 def _is_used(name: str, events: list[Step]) -> bool:

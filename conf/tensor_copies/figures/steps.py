@@ -1,11 +1,9 @@
 """Watch the run of a lesson: what became of its tensors, statement by statement.
 
-Two hooks of the gallery (``reset_modules``) stand around the run. In between,
-``tensor_maps.steps`` looks at all tensors that have a name after each statement. What
-it saw is kept as JSON beside the lesson's pictures, for the player.
-
-A lesson that takes times is not watched: watching makes each call of a Python function
-a little slower. Nor is one without a picture of its tensors.
+Around the run stand two hooks of the gallery (``reset_modules``). What
+``tensor_maps.steps`` saw in between is kept as JSON beside the lesson's pictures, for
+the player. A lesson that takes times is not watched, as that makes each call a little
+slower; nor is one without a picture of its tensors.
 """
 
 from __future__ import annotations
@@ -20,18 +18,12 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.maps import names_in
-from tensor_copies.gallery.lessons import (
-    MARKER_LINE,
-    blocks_of,
-    script_of,
-    takes_times,
-)
+from tensor_copies.gallery.lessons import MARKER_LINE, blocks_of, script_of, takes_times
 
 # These count across statements, where they are not within a function.
 COUNTING = re.compile(
-    r"^(?!from |import |[ \t#]).*"
-    r"\b(profile|tracemalloc|getrusage|max_memory_allocated)\b",
-    re.MULTILINE,
+    r"(?m)^(?!from |import |[ \t#]).*"
+    r"\b(profile|tracemalloc|getrusage|max_memory_allocated)\b"
 )
 # Most names in a picture: as many as keep the steps under MOST_BYTES. Pictures that are
 # higher than MOST_HIGH have fewer.
@@ -77,18 +69,19 @@ def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
 def coloured(observed: dict[str, Any], script: str | Path) -> dict[str, Any]:
     """Give the storages of a map the colours that the lesson's steps give them."""
     name = Path(script).name
-    if name in _watching:
-        from tensor_maps.steps.pictures import Colours, names_on, number_storages
+    if name not in _watching:
+        return observed
+    from tensor_maps.steps.pictures import Colours, names_on, number_storages
 
-        colours = _painted.setdefault(name, Colours())
-        at = number_storages(_watching[name].steps)
-        for storage in observed["storages"]:
-            known = [at[one] for one in names_on(observed, storage) if one in at]
-            storage |= {"number": known[0]} if known else {}
-        numbers = [one["number"] for one in observed["storages"] if "number" in one]
-        for number in numbers:
-            colours.give(number, [*at.values()], numbers)
-        colours.paint(observed["storages"])
+    colours = _painted.setdefault(name, Colours())
+    at, numbers = number_storages(_watching[name].steps), []
+    for storage in observed["storages"]:
+        for known in [one for one in names_on(observed, storage) if one in at][:1]:
+            storage["number"] = at[known]
+            numbers.append(at[known])
+    for number in numbers:
+        colours.give(number, [*at.values()], numbers)
+    colours.paint(observed["storages"])
     return observed
 
 
