@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tensor_maps.find import Found, find
+from tensor_maps.find import PLAIN, Found, find
 from tensor_maps.memory import array_address, array_reach
 from tensor_maps.observe import observe
 from tensor_maps.reading import is_array, readable, storage_address, tried, unseen
@@ -90,7 +90,9 @@ def _is_meta(fact: Fact) -> bool:
     return getattr(fact.form[3], "type", "") == "meta"
 
 
-PLAIN = (torch.Tensor, torch.nn.Parameter)
+TENSORS = (torch.Tensor, torch.nn.Parameter)
+# Of these no statement without a call runs code of the program.
+QUIET = frozenset({*PLAIN, *TENSORS})
 
 
 def fact_of(value: Any, reader: Reader) -> Fact:
@@ -108,7 +110,7 @@ def fact_of(value: Any, reader: Reader) -> Fact:
             size,
             values=values or tried(lambda: reader.values(value)),
         )
-    if type(value) in PLAIN:
+    if type(value) in TENSORS:
         try:
             return _tensor_fact(value, reader, lambda read, otherwise=None: read())
         except Exception:  # an inference tensor, a sparse one
@@ -123,8 +125,9 @@ def _tensor_fact(value: torch.Tensor, reader: Reader, ask: Callable[..., Any]) -
     """
     storage, item = ask(value.untyped_storage), value.element_size()
     address = stop = 0
-    if storage is not None and (address := storage_address(value)):
-        stop = address + int(storage.nbytes())
+    if storage is not None:
+        address = ask(lambda: torch._C._data_address(value), 0)
+        stop = address and address + int(storage.nbytes())
     offset, size = ask(value.storage_offset, 0) * item, ask(value.numel, 0) * item
     is_conj, is_neg = ask(value.is_conj, False), ask(value.is_neg, False)
     is_leaf, function = ask(lambda: value.is_leaf, False), ask(lambda: value.grad_fn)
@@ -234,17 +237,25 @@ def look(
     try:
         with unseen():
             asked = names_in(unit) if unit is not None else frozenset()
-            return _look(find(namespace, asked, names), was, old or {}, unit)
+            found = find(namespace, asked, names)
+            used = [n for n in asked if n in namespace or n not in HARMLESS]
+            held = (type(namespace.get(name, unit)) for name in used)
+            is_quiet = unit is not None and QUIET.issuperset(held)
+            return _look(found, was, old or {}, unit, is_quiet)
     finally:
         if collects:
             gc.enable()
 
 
 def _look(
-    found: Found, was: Look | None, old: dict[str, Fact], unit: Unit | None
+    found: Found,
+    was: Look | None,
+    old: dict[str, Fact],
+    unit: Unit | None,
+    is_quiet: bool,
 ) -> Look:
     before = was.facts if was is not None else {}
-    facts, unread = _read(found, before, unit)
+    facts, unread = _read(found, before, unit, is_quiet)
     notes = (len(facts), found.more, unread)
     changed = {name for name, fact in facts.items() if before.get(name) is not fact}
     at = {name: number for number, name in enumerate(facts)}
@@ -276,7 +287,7 @@ def _look(
 
 
 def _read(
-    found: Found, before: dict[str, Fact], unit: Unit | None
+    found: Found, before: dict[str, Fact], unit: Unit | None, is_quiet: bool
 ) -> tuple[dict[str, Fact], dict[str, int]]:
     """Return the facts with their values, and the bytes of what was not read.
 
@@ -284,7 +295,7 @@ def _read(
     What is as it was before keeps its fact.
     """
     may_write = unit is None or may_write_elsewhere(unit)
-    kept = {} if may_write else _untouched(found, before)
+    kept = _untouched(found, before) if is_quiet and not may_write else {}
     facts = {name: kept.get(name) for name in found.values}
     unread, reader = {}, Reader()
 
@@ -303,7 +314,7 @@ def _read(
 
 
 def _untouched(found: Found, before: dict[str, Fact]) -> dict[str, Fact]:
-    """Return the facts of tensors that a statement without a call did not touch.
+    """Return the facts of tensors that a statement did not touch, which runs no code.
 
     It does not name them, nor what is near in memory, and their version is as it was.
     """
@@ -328,7 +339,7 @@ def _untouched(found: Found, before: dict[str, Fact]) -> dict[str, Fact]:
     return {
         name: fact
         for name, fact in before.items()
-        if fact.id[1] in PLAIN
+        if fact.id[1] in TENSORS
         and name not in found.asked
         and is_untouched(found.values.get(name), fact)
     }
