@@ -8,14 +8,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 from itertools import accumulate
 from math import prod
 from typing import Any
 
-import numpy as np
+import torch
 
 from tensor_maps.memory import NO_DATA
+from tensor_maps.reading import unseen
 from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, is_read, news_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import (
@@ -256,7 +256,9 @@ class _Words:
         else:
             is_known = all(is_read(self.now[name]) for name in names)
             yield say("different" if is_known else "written", names, end=end)
-        if any(map(self._reads_what_it_writes, nodes_of(self.step.unit))):
+        with unseen():
+            overlap = any(map(self._reads_what_it_writes, nodes_of(self.step.unit)))
+        if overlap:
             yield "The statement reads and writes the same memory."
 
     def _reads_what_it_writes(self, node: ast.AST) -> bool:
@@ -274,8 +276,8 @@ class _Words:
         storage, written = self._places(target)
         for other, places in map(self._places, read if storage is not None else ()):
             # Where all are the same, each is read before it is written.
-            is_same = other != storage or np.array_equal(places, written)
-            if not is_same and np.isin(places, written).any():
+            is_same = other != storage or torch.equal(places, written)
+            if not is_same and torch.isin(places, written).any():
                 return True
         return False
 
@@ -290,8 +292,10 @@ class _Words:
             for one in windows:
                 if observed["tensors"][one["tensor"]] is seen:
                     both = zip(one["shape"], one["stride_bytes"], strict=True)
-                    steps = [np.arange(length) * stride for length, stride in both]
-                    places = reduce(np.add.outer, steps, one["offset_bytes"])
+                    places = torch.tensor(one["offset_bytes"], device="cpu")
+                    for length, stride in both:
+                        steps = torch.arange(length, device="cpu") * stride
+                        places = places.unsqueeze(-1) + steps
         elif isinstance(node, ast.Subscript):
             if all(isinstance(one, WRITTEN_OUT) for one in ast.walk(node.slice)):
                 number, places = self._places(node.value)
