@@ -7,8 +7,9 @@ and by the arrays that others are made on; leaves are found over ``next_function
 from __future__ import annotations
 
 import ast
+import contextlib
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +20,15 @@ class Truth(NamedTuple):
     """What one tensor or array is at one moment; a field that differs is a change."""
 
     value: Any
-    place: tuple
-    form: tuple
+    place: tuple  # empty where there is no memory to read
+    dtype: str
+    form: tuple  # shape, strides, whether conjugate, whether negative
     content: bytes
-    version: int | None
-    requires_grad: bool
-    retains_grad: bool
-    made_by: str | None
-    gradient: bytes | None
+    version: int | None = None
+    requires_grad: bool = False
+    retains_grad: bool = False
+    made_by: str | None = None
+    gradient: bytes | None = None
 
 
 class Moment(NamedTuple):
@@ -42,54 +44,76 @@ class Moment(NamedTuple):
 # One tensor or array ------------------------------------------------------------------
 
 
+def is_readable(value: Any) -> bool:
+    """Whether there are elements to read: not of what wraps tensors, or is on meta."""
+    if not isinstance(value, torch.Tensor):
+        return isinstance(value, np.ndarray)
+    try:
+        storage = value.untyped_storage()
+        there = storage.nbytes() == 0 or storage.data_ptr() != 0
+    except RuntimeError:
+        return False
+    return there and not value.is_nested and not value.is_meta
+
+
+def window_of(value: Any) -> tuple[int, tuple[int, ...], list[int], int]:
+    """Return the first address, the shape, the strides and the size of an element."""
+    if isinstance(value, np.ndarray):
+        first = value.__array_interface__["data"][0]
+        return first, value.shape, [*value.strides], value.itemsize
+    size = value.element_size()
+    first = value.untyped_storage().data_ptr() + value.storage_offset() * size
+    return first, tuple(value.shape), [one * size for one in value.stride()], size
+
+
+def _elements_at(value: Any) -> np.ndarray:
+    first, shape, strides, _ = window_of(value)
+    found = np.array([first])
+    for length, stride in zip(shape, strides, strict=True):
+        found = np.add.outer(found, np.arange(length) * stride).ravel()
+    return found
+
+
 def content_of(value: Any) -> bytes:
     """Return the bytes of all elements, in the order of the elements."""
-    if isinstance(value, np.ndarray):
-        first, strides, size = _address(value), value.strides, value.itemsize
-        shape = value.shape
-    else:
-        value = value.detach()
-        size, shape = value.element_size(), tuple(value.shape)
-        strides = [stride * size for stride in value.stride()]
-        first = value.untyped_storage().data_ptr() + value.storage_offset() * size
-    if 0 in shape:
+    if not is_readable(value):
         return b""
-    # Rows without a gap are read at once: the inner dimensions that lie side by side.
-    inner = len(shape)
-    while inner and (shape[inner - 1] == 1 or strides[inner - 1] == size):
-        size *= shape[inner - 1]
-        inner -= 1
-    parts = [
-        ctypes.string_at(first + sum(map(int.__mul__, at, strides)), size)
-        for at in np.ndindex(*shape[:inner])
-    ]
-    return b"".join(parts)
+    size = window_of(value)[3]
+    return b"".join(ctypes.string_at(at, size) for at in _elements_at(value).tolist())
 
 
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+def bytes_at(value: Any) -> frozenset[int]:
+    """Return the addresses of all bytes of all elements."""
+    every = np.add.outer(_elements_at(value), np.arange(window_of(value)[3]))
+    return frozenset(every.ravel().tolist())
+
+
+def function_of(value: Any) -> Any:
+    """Return what a tensor comes from, or None: also of a view that is invalid."""
+    try:
+        return getattr(value, "grad_fn", None)
+    except RuntimeError:
+        return None
 
 
 def truth_of(value: Any) -> Truth:
     """Return what a tensor or an array is now."""
+    dtype = str(value.dtype).removeprefix("torch.")
+    if not is_readable(value):
+        return Truth(value, (), dtype, (), b"")
+    content = content_of(value)
     if isinstance(value, np.ndarray):
-        form = (value.shape, value.strides, str(value.dtype))
-        place, content = (_address(value),), content_of(value)
-        return Truth(value, place, form, content, None, False, False, None, None)
-    storage = value.untyped_storage()
-    readable = value.is_leaf or value.retains_grad
-    gradient = value.grad if readable else None
-    return Truth(
-        value,
-        (storage.data_ptr(), storage._cdata, value.storage_offset()),
-        (tuple(value.shape), value.stride(), str(value.dtype)),
-        content_of(value),
-        value._version,
-        value.requires_grad,
-        not value.is_leaf and value.retains_grad,
-        None if value.grad_fn is None else type(value.grad_fn).__name__,
-        None if gradient is None else content_of(gradient),
-    )
+        form = (value.shape, value.strides, False, False)
+        return Truth(value, window_of(value)[:1], dtype, form, content)
+    storage, function = value.untyped_storage(), function_of(value)
+    place = (storage.data_ptr(), storage._cdata, value.storage_offset())
+    form = (tuple(value.shape), value.stride(), value.is_conj(), value.is_neg())
+    retains = function is not None and value.retains_grad
+    gradient = value.grad if function is None or retains else None
+    made_by = None if function is None else type(function).__name__
+    grad = None if gradient is None else content_of(gradient)
+    marks = (value._version, value.requires_grad, retains, made_by, grad)
+    return Truth(value, place, dtype, form, content, *marks)
 
 
 def differing(was: Truth, now: Truth) -> set[str]:
@@ -99,153 +123,109 @@ def differing(was: Truth, now: Truth) -> set[str]:
     return found | ({"value"} if was.value is not now.value else set())
 
 
+def numbers_of(truth: Truth, dtype: str = "") -> list[Any]:
+    """Return the elements of long ago, in order and perhaps as of another dtype."""
+    if not truth.content:
+        return []
+    kinds = [getattr(torch, one) for one in (truth.dtype, dtype or truth.dtype)]
+    found = torch.frombuffer(bytearray(truth.content), dtype=kinds[0])
+    found = found.conj().resolve_conj() if truth.form[2] else found
+    return (-found if truth.form[3] else found).to(kinds[1]).tolist()
+
+
 # All that has a name ------------------------------------------------------------------
 
 
 def named_in(namespace: dict[str, Any]) -> dict[str, Any]:
     """Return tensors and arrays by the name that a reader would give them."""
-    found = {}
-    for name, value in namespace.items():
-        if not name.startswith("_"):
-            found.update(_parts(name, value))
+    plain = {n: v for n, v in namespace.items() if not n.startswith("_")}
+    found = {path: one for n, v in plain.items() for path, one in _parts(n, v)}
+    names = {id(one): path for path, one in reversed(found.items())}
+    for name, value in plain.items():
+        if isinstance(value, torch.optim.Optimizer):
+            for tensor, state in value.state.items():
+                if id(tensor) in names:
+                    found |= _parts(f"{name}.state[{names[id(tensor)]}]", {**state})
     return found
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    items: dict[str, Any] = {}
     if isinstance(value, torch.Tensor | np.ndarray):
         yield name, value
     elif isinstance(value, torch.nn.Module):
-        both = (*value.named_parameters(), *value.named_buffers())
-        yield from ((f"{name}.{part}", tensor) for part, tensor in both)
+        items = {**dict(value.named_parameters()), **dict(value.named_buffers())}
+        items = {f"{name}.{part}": tensor for part, tensor in items.items()}
     elif isinstance(value, list | tuple):
-        for at, item in enumerate(value):
-            yield from _parts(f"{name}[{at}]", item)
+        items = {f"{name}[{at}]": item for at, item in enumerate(value)}
     elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _parts(f"{name}[{key!r}]", item)
+        items = {f"{name}[{key!r}]": item for key, item in value.items()}
     elif type(value).__name__ == "Box":
-        for key, item in vars(value).items():
-            yield from _parts(f"{name}.{key}", item)
-
-
-def truths_of(namespace: dict[str, Any]) -> dict[str, Truth]:
-    """Return what each is now."""
-    return {name: truth_of(value) for name, value in named_in(namespace).items()}
+        items = {f"{name}.{key}": item for key, item in vars(value).items()}
+    for path, item in items.items():
+        yield from _parts(path, item)
 
 
 def memories_of(named: dict[str, Any]) -> set[frozenset[str]]:
     """Return the names, in groups of those that are on one memory."""
-    groups: list[tuple[set[str], int, int]] = []
-    for name, value in named.items():
-        low, high = _whole(value)
-        joined, rest = {name}, []
-        for names, first, last in groups:
-            if max(first, low) < min(last, high):
-                joined |= names
-                low, high = min(first, low), max(last, high)
-            else:
-                rest.append((names, first, last))
-        groups = [*rest, (joined, low, high)]
-    return {frozenset(names) for names, _, _ in groups}
+    groups, end = [], 0
+    for low, high, name in sorted((*_whole(v), name) for name, v in named.items()):
+        if low >= end:
+            groups.append(set())
+        groups[-1].add(name)
+        end = max(end, high)
+    return {frozenset(names) for names in groups}
 
 
 def _whole(value: Any) -> tuple[int, int]:
     """Return where the memory begins and ends that a tensor or array is made on."""
-    while isinstance(value, np.ndarray):
-        if value.base is None or not isinstance(value.base, np.ndarray | torch.Tensor):
-            first = _address(value)
-            ends = [
-                (n - 1) * s for n, s in zip(value.shape, value.strides, strict=True)
-            ]
-            low = first + sum(end for end in ends if end < 0)
-            return low, first + sum(end for end in ends if end > 0) + value.itemsize
+    while isinstance(getattr(value, "base", None), np.ndarray | torch.Tensor):
         value = value.base
-    storage = value.untyped_storage()
-    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-
-
-def bytes_at(value: Any) -> frozenset[int]:
-    """Return the addresses of all bytes of all elements."""
-    if isinstance(value, np.ndarray):
-        first, strides, size = _address(value), value.strides, value.itemsize
-    else:
-        size = value.element_size()
-        strides = [stride * size for stride in value.stride()]
-        first = value.untyped_storage().data_ptr() + value.storage_offset() * size
-    found = np.array([first])
-    for length, stride in zip((*value.shape, size), (*strides, 1), strict=True):
-        found = np.add.outer(found, np.arange(length) * stride).ravel()
-    return frozenset(found.tolist())
-
-
-def joined(named: dict[str, Any]) -> set[frozenset[str]]:
-    """Return the names, in groups that are joined by common bytes."""
-    groups: list[tuple[frozenset[str], frozenset[int]]] = []
-    for name, value in named.items():
-        names, bytes_there = frozenset({name}), bytes_at(value)
-        for group in [one for one in groups if one[1] & bytes_there]:
-            groups.remove(group)
-            names, bytes_there = names | group[0], bytes_there | group[1]
-        groups.append((names, bytes_there))
-    return {names for names, _ in groups}
+    if isinstance(value, torch.Tensor):
+        storage = value.untyped_storage()
+        return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+    there = bytes_at(value)
+    return min(there), max(there) + 1
 
 
 def leaves_of(tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the leaves that a gradient reaches from a tensor."""
-    waiting, met, found = [tensor.grad_fn], set(), []
+    waiting, met = [function_of(tensor)], {None}
     while waiting:
         function = waiting.pop()
-        if function is None or function in met:
-            continue
-        met.add(function)
-        if hasattr(function, "variable"):
-            found.append(function.variable)
-        waiting += [following for following, _ in function.next_functions]
-    return found
+        if function not in met:
+            met.add(function)
+            waiting += [following for following, _ in function.next_functions]
+    return [one.variable for one in met if hasattr(one, "variable")]
 
 
 def names_of_leaves(named: dict[str, Any]) -> dict[str, list[str]]:
     """Return for each result which leaves with a name a gradient reaches from it."""
-    return {
-        name: [
-            other
-            for other, known in named.items()
-            if any(known is leaf for leaf in leaves_of(value))
-        ]
-        for name, value in named.items()
-        if torch.is_tensor(value) and value.grad_fn is not None
-    }
+    found = {}
+    for name, value in named.items():
+        if function_of(value) is not None:
+            leaves = {id(leaf) for leaf in leaves_of(value)}
+            found[name] = [other for other, one in named.items() if id(one) in leaves]
+    return found
 
 
 # Programs, statement by statement -----------------------------------------------------
 
 
-class _Asking(ast.NodeTransformer):
-    """Put a call before each statement that has no others in it."""
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Visit the bodies of a statement, not those of functions and classes."""
-        for field in ("body", "orelse", "finalbody", "handlers"):
-            inside = getattr(node, field, None)
-            if isinstance(inside, list):
-                setattr(node, field, [*self._asked(inside)])
-        return node
-
-    def _asked(self, body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-        for node in body:
-            whole = isinstance(node, ast.FunctionDef | ast.ClassDef)
-            if whole or not hasattr(node, "body"):
-                yield ast.copy_location(
-                    ast.parse(f"_moment({node.lineno})").body[0], node
-                )
-                yield node
-            else:
-                yield self.generic_visit(node)
+def _asking(body: list) -> Iterator[ast.AST]:
+    """Yield statements, after a call each that has no others in it."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) or not hasattr(
+            node, "body"
+        ):
+            yield ast.parse(f"_moment({node.lineno})").body[0]
+        else:
+            for field in {"body", "handlers"} & {*node._fields}:
+                setattr(node, field, [*_asking(getattr(node, field))])
+        yield node
 
 
-def moments_of(
-    program: str, namespace: dict[str, Any], printed: Any
-) -> tuple[list[Moment], str]:
+def moments_of(program: str, printed: Any) -> list[Moment]:
     """Run a program; return what held before each statement and at its end.
 
     ``printed`` is what has a ``tell``: how much was printed so far.
@@ -255,16 +235,14 @@ def moments_of(
     def moment(line: int) -> None:
         named = named_in(namespace)
         truths = {name: truth_of(value) for name, value in named.items()}
-        with_bytes = {name: value for name, value in named.items() if value.nbytes}
-        memories, leaves = memories_of(with_bytes), names_of_leaves(named)
+        there = {name: named[name] for name, one in truths.items() if one.content}
+        memories, leaves = memories_of(there), names_of_leaves(named)
         moments.append(Moment(line, truths, memories, leaves, printed.tell()))
 
-    tree = ast.fix_missing_locations(_Asking().visit(ast.parse(program)))
-    raised = ""
-    try:
-        namespace["_moment"] = moment
-        exec(compile(tree, "<asked>", "exec"), namespace)
-    except Exception as error:
-        raised = type(error).__name__
+    namespace = {"__name__": "program", "_moment": moment}
+    tree = ast.parse(program)
+    tree.body = [*_asking(tree.body)]
+    with contextlib.suppress(Exception):
+        exec(compile(ast.fix_missing_locations(tree), "<asked>", "exec"), namespace)
     moment(0)
-    return moments, raised
+    return moments

@@ -31,10 +31,8 @@ TAKEN = [
     (f"{MODES}._get_current_dispatch_mode_stack", MAPS, "switch the modes off in each "
      "look: it only says whether there are any, and keeps them for torch 2.6"),
     (f"{MODES}._disable_current_modes", MAPS, "skip the look while a mode is active"),
-    ("torch._C._functorch.is_batchedtensor", MAPS, "a map then says of a tensor inside "
-     "vmap only that it has no storage"),
-    ("torch.Tensor._backward_hooks", MAPS, "holders() then does not say which hooks of "
-     "a tensor hold another one"),
+    ("torch._C._functorch.is_functorch_wrapped_tensor", MAPS, "a map then says of a "
+     "tensor inside vmap only that it has no storage"),
     ("torch._C._is_cow_tensor", MAPS, "a look then makes the copy that `_lazy_clone` "
      "puts off"),
     ("torch._C._data_address", MAPS, "as for _is_cow_tensor"),

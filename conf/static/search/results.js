@@ -67,7 +67,7 @@ window.searchReady.then(() => {
     const spoken = codes.map((code) =>
       `${nameOf(code)}: ${cards[code].facts.map(([, words]) => words).join(", ")}. `);
     status.replaceChildren(...(asked
-      ? [make("span", "for-screen-readers", ...spoken), said(count, all.weak)] : []));
+      ? [make("span", "visually-hidden", ...spoken), said(count, all.weak)] : []));
     for (const old of [...part.children]) if (old !== status) old.remove();
     if (!status.isConnected) part.prepend(status);
     if (codes.length) status.before(answer(codes));

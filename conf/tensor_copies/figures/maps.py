@@ -44,7 +44,7 @@ def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any
         said = f"sphinx_gallery_tensor_map names {missing}, which is no tensor there"
         raise ExtensionError(f"{place}: {said}")
     graph = marks.get("tensor_map_graph", False)
-    seen = coloured(observe(found), block_vars["src_file"])
+    seen = coloured(observe(found, graph=graph), block_vars["src_file"])
     return [{"map": seen, "raises": raises, "copies": copies, "graph": graph}]
 
 
@@ -62,12 +62,12 @@ def names_in(marker: str) -> tuple[list[str], dict[str, str], list[tuple[str, ..
 
 def map_html(data: dict[str, Any], prefix: str) -> str:
     """Return a map as an HTML figure; ``prefix`` begins its ids."""
-    from tensor_maps.draw import scene
+    from tensor_maps.graph import draw_graph
+    from tensor_maps.scene import draw_scene
 
-    copies, graph = map(tuple, data["copies"]), data["graph"]
-    made = scene(
-        data["map"], width=WIDTH, raises=data["raises"], copies=copies, graph=graph
-    )
+    seen, raises = data["map"], data["raises"]
+    draw = draw_graph if data["graph"] else draw_scene
+    made = draw(seen, width=WIDTH, raises=raises, copies=map(tuple, data["copies"]))
     return (
         f'<figure class="tensor-map" style="--own:{made.width:.0f}">\n'
         f'{made.svg(f"""id="{prefix}" """)}\n'

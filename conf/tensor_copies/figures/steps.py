@@ -1,11 +1,9 @@
 """Watch the run of a lesson: what became of its tensors, statement by statement.
 
-Two hooks of the gallery (``reset_modules``) stand around the run. In between,
-``tensor_maps.steps`` looks at all tensors that have a name after each statement. What
-it saw is kept as JSON beside the lesson's pictures, for the player.
-
-A lesson that takes times is not watched: watching makes each call of a Python function
-a little slower. Nor is one without a picture of its tensors.
+Around the run stand two hooks of the gallery (``reset_modules``). What
+``tensor_maps.steps`` saw in between is kept as JSON beside the lesson's pictures, for
+the player. A lesson that takes times is not watched, as that makes each call a little
+slower; nor is one without a picture of its tensors.
 """
 
 from __future__ import annotations
@@ -20,24 +18,19 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.maps import names_in
-from tensor_copies.gallery.lessons import (
-    MARKER_LINE,
-    blocks_of,
-    script_of,
-    takes_times,
-)
+from tensor_copies.gallery.lessons import MARKER_LINE, blocks_of, script_of, takes_times
 
 # These count across statements, where they are not within a function.
 COUNTING = re.compile(
-    r"^(?!from |import |[ \t#]).*"
-    r"\b(profile|tracemalloc|getrusage|max_memory_allocated)\b",
-    re.MULTILINE,
+    r"(?m)^(?!from |import |[ \t#]).*"
+    r"\b(profile|tracemalloc|getrusage|max_memory_allocated)\b"
 )
 # Most names in a picture: as many as keep the steps under MOST_BYTES. Pictures that are
 # higher than MOST_HIGH have fewer.
 NAMES, MOST_BYTES, MOST_HIGH = (5, 4, 3), 11_900, 210
 SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 _watching: dict[str, Any] = {}  # ``Steps``, by the file of a lesson
+_painted: dict[str, Any] = {}  # the colours that its maps gave its storages
 
 
 def is_watched(script: Path) -> bool:
@@ -58,7 +51,10 @@ def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
             from tensor_maps.steps.watch import Steps
 
             _watching[lesson] = Steps(script.stem)
-            _watching[lesson].follow(script.read_text(encoding="utf-8"), str(script))
+            _watching[lesson].follow(
+                script.read_text(encoding="utf-8"),
+                lambda frame: Path(frame.f_code.co_filename).resolve() == script,
+            )
     elif seen := _watching.pop(lesson, None):
         seen.stop()
         passed = path.parents[2] / f"{lesson}.md5"  # the gallery's note
@@ -72,8 +68,21 @@ def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
 
 def coloured(observed: dict[str, Any], script: str | Path) -> dict[str, Any]:
     """Give the storages of a map the colours that the lesson's steps give them."""
-    seen = _watching.get(Path(script).name)
-    return seen.colour(observed) if seen else observed
+    name = Path(script).name
+    if name not in _watching:
+        return observed
+    from tensor_maps.steps.pictures import Colours, names_on, number_storages
+
+    colours = _painted.setdefault(name, Colours())
+    at, numbers = number_storages(_watching[name].steps), []
+    for storage in observed["storages"]:
+        for known in [one for one in names_on(observed, storage) if one in at][:1]:
+            storage["number"] = at[known]
+            numbers.append(at[known])
+    for number in numbers:
+        colours.give(number, [*at.values()], numbers)
+    colours.paint(observed["storages"])
+    return observed
 
 
 def steps_file(source: str | Path, page: str) -> Path:
@@ -84,11 +93,20 @@ def steps_file(source: str | Path, page: str) -> Path:
 
 def as_json(seen: Any, script: Path) -> str:
     """Return steps with their drawings: the same steps give the same text."""
+    from tensor_maps.steps.pictures import as_data
+
+    from tensor_copies.figures.about import About
+
     code, number_of = shown_lines(script)
+    steps = seen.steps
+    about = About(steps, *opening_of(script))
+    colours = _painted.pop(script.name, {})
     for most in NAMES:
-        data = seen.data(most, *opening_of(script), high=MOST_HIGH) | {"code": code}
-        for step in data["steps"]:
+        shown = about.shown(steps, colours, most, MOST_HIGH)
+        data = as_data(shown, seen.title, code) | {"lead": about.leads}
+        for at, step in enumerate(data["steps"]):
             step |= {name: number_of[step[name]] for name in ("first", "last")}
+            step |= {} if at in about.told else {"event": None}
         data["wide"], data["high"] = size_of_events(data)
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
@@ -97,7 +115,7 @@ def as_json(seen: Any, script: Path) -> str:
 
 
 def opening_of(script: Path) -> tuple[Any, ...]:
-    """Return what opens a page, if tensors do, as ``data`` of steps takes it.
+    """Return what opens a page, if tensors do, as ``About`` takes it.
 
     These are the names, the lines of their block up to the marker ``lead``, what raises
     and what is copied.

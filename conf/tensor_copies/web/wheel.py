@@ -16,12 +16,15 @@ NAME = f"tensor_maps-{__version__}-py3-none-any.whl"
 
 
 class InstallLine(SphinxDirective):
-    """The line that installs the package, and its wheel (``{install-line}``)."""
+    """The lines that install the package, and its wheel (``{install-line}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the line, with the address of this site if it has one."""
+        """Return the lines, with the addresses of this site and of its repository."""
         base = self.config.html_baseurl
         line = f"pip install {urljoin(base, f'_downloads/{NAME}') if base else NAME}"
+        if repository := self.config.html_context["repository"]:
+            folder = "conf/tensor_maps"
+            line += f'\npip install "git+{repository}#subdirectory={folder}"  # or this'
         said = f'<p class="actions"><a href="_downloads/{NAME}" download>{NAME}</a></p>'
         block = nodes.literal_block(line, line, language="sh")
         return [block, nodes.raw("", said, format="html")]

@@ -1,26 +1,15 @@
 """Tensor maps: what live PyTorch tensors share, and where their gradients flow.
 
-In a notebook::
-
-    from tensor_maps import tensor_map
-
-    tensor_map(w, y, z)
-
-and for a map after each statement of a block, in a notebook or in a file to share::
-
-    from tensor_maps import steps
+``tensor_map(w, y, z)`` draws tensors, or prints them as a table. With steps, a drawing
+follows each statement of a block, in a notebook or in a file to share::
 
     with steps() as seen:
         z = w.detach()
     seen.save("steps.html")
 
-``sharing(a, b)`` says why two tensors share memory, ``groups`` which ones do,
-``flows`` which a gradient reaches, ``saved`` what a graph keeps for backward, and
-``holders`` who keeps a memory alive; :mod:`tensor_maps.testing` asserts it.
-
-A picture is made in two stages. :func:`tensor_maps.observe.observe` looks at the
-tensors and returns plain data; :mod:`tensor_maps.draw` and :mod:`tensor_maps.words`
-turn the data into drawings and into words. Nothing of PyTorch is changed.
+``sharing(a, b)`` says why two tensors share memory, ``flows`` which a gradient
+reaches, ``saved`` what a graph keeps for backward, and ``holders`` who keeps a memory
+alive; :mod:`tensor_maps.testing` asserts it. Nothing of PyTorch is changed.
 """
 
 from __future__ import annotations
@@ -36,7 +25,7 @@ if TYPE_CHECKING:
     from tensor_maps.maps import TensorMap, tensor_map
     from tensor_maps.notebook import load_ipython_extension
     from tensor_maps.referrers import holders
-    from tensor_maps.relations import flows, groups, sharing
+    from tensor_maps.relations import flows, sharing
     from tensor_maps.steps.watch import Steps
 
 __version__ = "0.1.0"
@@ -45,26 +34,14 @@ _HOMES = {
     "Steps": "steps.watch",
     "TensorMap": "maps",
     "flows": "relations",
-    "groups": "relations",
     "holders": "referrers",
     "load_ipython_extension": "notebook",
     "saved": "backward",
     "sharing": "relations",
     "tensor_map": "maps",
 }
-__all__ = [
-    "Steps",
-    "TensorMap",
-    "__version__",
-    "flows",
-    "groups",
-    "holders",
-    "load_ipython_extension",
-    "saved",
-    "sharing",
-    "steps",
-    "tensor_map",
-]
+__all__ = ["Steps", "TensorMap", "__version__", "flows", "holders", "saved", "steps"]
+__all__ += ["load_ipython_extension", "sharing", "tensor_map"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Run a script, and write what became of its tensors: ``python -m tensor_maps``."""
+"""Runs a script, and writes what became of its tensors: ``python -m tensor_maps``."""
 
 from __future__ import annotations
 
@@ -8,63 +8,48 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
 
-USAGE = "python -m tensor_maps script.py [arguments] -o steps.html [--title TITLE]"
-
-
-def _asked(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return our own options, wherever they stand, and the rest: a script's line.
-
-    What stands after ``--`` is the script's alone.
-    """
-    parser = argparse.ArgumentParser(
-        "python -m tensor_maps", USAGE, __doc__, allow_abbrev=False
-    )
-    parser.add_argument("-o", "--output", help="the page to write, as steps.html")
-    parser.add_argument("--title", help="what stands above the steps")
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    options, line = parser.parse_known_args(arguments[:end])
-    return options, line + arguments[end + 1 :]
-
-
-def _refuse(sentence: str) -> NoReturn:
-    print(f"tensor_maps: {sentence}", file=sys.stderr)
-    raise SystemExit(2)
+USAGE = "python -m tensor_maps script.py [arguments] -o steps.html"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a script and write its steps; return the exit status."""
-    options, line = _asked(sys.argv[1:] if arguments is None else arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(
+        "python -m tensor_maps", USAGE, __doc__, allow_abbrev=False
+    )
+    parser.add_argument("-o", "--output", help="the page to write, as steps.html")
+    # What stands after `--` is the script's alone; what else is not ours is its too.
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options, line = parser.parse_known_args(arguments[:end])
+    line += arguments[end + 1 :]
+    page = Path(options.output or "")
     if not line:
-        _refuse(f"no script was given: {USAGE}")
-    script, page = Path(line[0]), Path(options.output or "")
+        parser.error("no script was given")
+    if not Path(line[0]).is_file():
+        parser.error(f"there is no script {line[0]}")
     if not options.output:
-        _refuse(f"no page was given to write: {USAGE}")
-    if not script.is_file():
-        _refuse(f"there is no script {script}")
+        parser.error("no page was given to write")
     if page.suffix != ".html":
-        _refuse(f"steps are saved as HTML: name the page like steps.html, not {page}")
+        parser.error(f"steps are saved as HTML: name it like steps.html, not {page}")
     if not page.parent.is_dir():
-        _refuse(f"there is no folder {page.parent} to write {page.name} into")
-    page = page.absolute()  # the script may go elsewhere
+        parser.error(f"there is no folder {page.parent} to write {page.name} into")
     try:
-        source = importlib.util.decode_source(script.read_bytes())
+        source = importlib.util.decode_source(Path(line[0]).read_bytes())
     except (SyntaxError, UnicodeDecodeError) as error:
-        _refuse(f"{script} is not text of Python: {error}")
-    return _run(source, line, page, options.title or script.name)
+        parser.error(f"{line[0]} is not text of Python: {error}")
+    return _run(source, line, page.absolute())  # the script may go elsewhere
 
 
-def _run(source: str, line: list[str], page: Path, title: str) -> int:
+def _run(source: str, line: list[str], page: Path) -> int:
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
     script = line[0]
-    module = ModuleType("__main__")
-    module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
-    sys.modules["__main__"] = module
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    vars(module).update(__file__=script, __builtins__=__builtins__, __cached__=None)
     sys.argv = line
     sys.path[0] = os.path.dirname(os.path.realpath(script))  # noqa: PTH120
-    seen = Steps(title)
+    seen = Steps(Path(script).name)
     try:
         seen.run(source, module.__dict__, script)
     except SystemExit:

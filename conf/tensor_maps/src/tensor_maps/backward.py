@@ -2,90 +2,58 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from types import FrameType
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from tensor_maps.graph import functions_behind, node_name
+from tensor_maps.find import argument_texts, find, name_values
 from tensor_maps.memory import lanes, placed
-from tensor_maps.naming import argument_texts, name_values
-from tensor_maps.reading import forget_copy, is_drawn, shape_of, tried, unseen
+from tensor_maps.reading import forget_copy, shape_of, tried, unseen
 from tensor_maps.relations import MOST_FOLLOWED
+from tensor_maps.ways import functions_behind, node_name
 from tensor_maps.words import as_tuple, count_of, listing, size_of
 
 MOST_LINES = 40
 
 
+@dataclass(frozen=True, repr=False)
 class Saved:
-    """What graphs have saved for backward: a table as text, and data.
+    """What graphs have saved for backward: a table as text, and data. No tensor.
 
-    It keeps no tensor.
+    ``total`` is in bytes. ``memories`` has, the largest first, ``bytes``, ``names`` (of
+    the tensors on it that the caller knows) and ``saved``, a text for each tensor that
+    a node saved. ``not_counted`` has how many more there are, by the reason.
     """
 
-    def __init__(self, data: dict) -> None:
-        self._data = data
-
-    def to_dict(self) -> dict:
-        """Return what was found, as data that JSON can hold.
-
-        ``format`` is 1. ``total`` is the number of bytes of all memories together.
-        ``memories`` has one entry each, the largest first: ``bytes``, ``device``,
-        ``names`` (of the tensors on it that the caller knows), and ``saved``, a list
-        of ``node``, ``what`` (the name that the node has for it), ``shape`` and
-        ``dtype``. ``freed`` and ``packed`` count by the name of nodes what is freed,
-        and what a hook has packed, which is not unpacked. ``ended``: whether the graph
-        goes on after the operations that were looked at.
-        """
-        return copy.deepcopy(self._data)
+    total: int
+    memories: list[dict]
+    not_counted: dict[str, int]
 
     def __repr__(self) -> str:
-        data = self._data
-        memories, total = data["memories"], size_of(data["total"])
-        head = f"saved for backward: {total}"
-        if memories[1:]:
-            head += f" in {len(memories)} blocks of memory"
+        number = len(self.memories)
+        blocks = f" in {number} blocks of memory" if number > 1 else ""
+        lines = [f"saved for backward: {size_of(self.total)}{blocks}"]
         rows = [
-            (size_of(one["bytes"]), listing(one["names"]) or "no name", _by_nodes(one))
-            for one in memories[:MOST_LINES]
+            (size_of(m["bytes"]), listing(m["names"]) or "no name", _counts(m["saved"]))
+            for m in self.memories[:MOST_LINES]
         ]
-        wide = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
-        lines = [f"{a:>{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows]
-        if memories[MOST_LINES:]:
-            more = memories[MOST_LINES:]
-            size = size_of(sum(one["bytes"] for one in more))
-            lines.append(f"and {count_of(len(more), 'smaller one')}, {size}")
-        for what, said in (
-            ("freed", "freed by backward"),
-            ("packed", "packed by a hook, not looked into"),
-        ):
-            if data[what]:
-                lines.append(f"{said}: {_counted(data[what])}")
-        if data["ended"]:
-            lines.append(f"the graph continues after {MOST_FOLLOWED:,} operations")
-        return "\n".join([head, *lines])
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines += [f"{a:>{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows]
+        if number > MOST_LINES:
+            lines.append(f"and {count_of(number - MOST_LINES, 'smaller one')}")
+        if self.not_counted:
+            lines.append(f"not counted: {_counts(self.not_counted)}")
+        return "\n".join(lines)
 
 
-def _by_nodes(memory: dict) -> str:
-    """Say which nodes have saved a memory."""
-    said = [
-        f"{one['node']}.{one['what']} {as_tuple(one['shape'])} {one['dtype']}"
-        for one in memory["saved"]
-    ]
-    counted = {text: said.count(text) for text in said}
-    return "; ".join(_times(text, count) for text, count in counted.items())
-
-
-def _times(text: str, count: int) -> str:
-    return text if count == 1 else f"{text}, {count} times"
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return listing([_times(name, count) for name, count in counts.items()])
+def _counts(texts: list[str] | dict[str, int]) -> str:
+    counts = Counter(texts).items()
+    return "; ".join(f"{one}, {n} times" if n > 1 else one for one, n in counts)
 
 
 def saved(*values: object, **named: object) -> Saved:
@@ -93,12 +61,8 @@ def saved(*values: object, **named: object) -> Saved:
 
     The text is a table with the largest memory first. It lists the bytes, whose memory
     it is, and the nodes that saved it. A tensor and its views count as the same memory.
-
-    Parameters
-    ----------
-    *values, **named
-        Tensors of any shape, modules and containers. Their graphs are followed. Memory
-        is named after these arguments and after the caller's variables.
+    The values are tensors of any shape, or modules and containers with some. Memory is
+    named after these arguments and after what the caller's variables hold.
 
     Raises
     ------
@@ -107,108 +71,80 @@ def saved(*values: object, **named: object) -> Saved:
 
     Notes
     -----
-    It reads the ``_saved_*`` attributes of the nodes, and ``saved_tensors`` of custom
-    functions. It doesn't see tensors that a function keeps in another place
-    (``ctx.x = x``), or memory that kernels use temporarily in backward. It doesn't
-    unpack a tensor that a hook packed, if PyTorch says so (2.7 and newer).
+    It doesn't see tensors that a custom function keeps elsewhere (``ctx.x = x``), or
+    memory that kernels use temporarily in backward. It doesn't unpack a tensor that a
+    hook packed, if PyTorch says so (2.7 and newer). It looks at 20,000 operations.
     """
+    __tracebackhide__ = True
     frame = sys._getframe(1)
-    texts = argument_texts(frame, len(values))
-    found, _ = name_values(texts, values, named)
-    tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
-    if not tensors:
+    given, _ = name_values(argument_texts(frame, len(values)), values, named)
+    starts = [
+        tried(lambda one=one: one.grad_fn)
+        for one in given.values()
+        if isinstance(one, torch.Tensor)
+    ]
+    if not starts:
         kinds = listing([type(one).__name__ for one in (*values, *named.values())])
         raise TypeError(f"saved() takes tensors, not {kinds or 'nothing'}")
-    for name, value in variables(frame):
-        if is_drawn(value) and all(value is not one for one in found.values()):
-            found.setdefault(name, value)
+    found = find({**frame.f_globals, **frame.f_locals})
+    forget_copy(frame)
+    plain_first = sorted(found.values.items(), key=lambda one: found.ranks[one[0]])
+    known: dict[int, tuple[str, Any]] = {}
+    for name, value in [*given.items(), *plain_first]:
+        known.setdefault(id(value), (name, value))
     with unseen():
-        return Saved(_saved(tensors, found))
+        return _saved(starts, [*known.values()])
 
 
-def variables(frame: FrameType, module: bool = True) -> Iterator[tuple[str, Any]]:
-    """Yield the names of a frame, then those of its module, with what they hold."""
-    both = [(str(name), value) for name, value in list(frame.f_locals.items())]
-    if frame.f_locals is not frame.f_globals:
-        forget_copy(frame)
-        of_module = list(frame.f_globals.items()) if module else []
-        both += [(str(n), value) for n, value in of_module]
-    # Tools keep values under names that no program can have.
-    named = (one for one in both if one[0].isidentifier())
-    yield from (one for one in named if not one[0].startswith("__"))
-
-
-def _saved(tensors: dict[str, torch.Tensor], known: dict[str, Any]) -> dict:
-    starts = [(tried(lambda one=one: one.grad_fn), None) for one in tensors.values()]
-    nodes = list(itertools.islice(functions_behind(starts), MOST_FOLLOWED + 1))
-    kept: list[tuple[dict, Any]] = []
-    counts: dict[str, dict[str, int]] = {"freed": {}, "packed": {}}
-    for node, _ in nodes[:MOST_FOLLOWED]:
-        name = node_name(node)
-        for what, value in saved_by(node):
-            if isinstance(value, str):
-                counts[value][name] = counts[value].get(name, 0) + 1
-                continue
-            dtype = str(value.dtype).removeprefix("torch.")
-            entry = {"node": name, "what": what, "shape": shape_of(value)}
-            kept.append((entry | {"dtype": dtype}, value))
-    objects = [*(value for _, value in kept), *known.values()]
-    memories, without = placed(objects)
-    nowhere: dict[int, list[int]] = {}
-    for number in without:
-        if number < len(kept):
-            nowhere.setdefault(id(objects[number]), []).append(number)
-    names, found = list(known), []
-    for lane in [*lanes(memories), *nowhere.values()]:
-        here = [number for number in lane if number < len(kept)]
+def _saved(starts: list, known: list[tuple[str, Any]]) -> Saved:
+    kept: list[tuple[str, Any]] = []
+    not_counted: Counter[str] = Counter()
+    walk = functions_behind(starts)
+    for node in list(itertools.islice(walk, MOST_FOLLOWED)):
+        for what, value in _saved_by(node):
+            if isinstance(value, torch.Tensor):
+                form = f"{as_tuple(shape_of(value))} {value.dtype}"
+                text = f"{node_name(node)}.{what} {form.replace('torch.', '')}"
+                kept.append((text, value))
+            else:
+                not_counted[value] += 1
+    memories, nowhere = placed(value for _, value in [*kept, *known])
+    not_counted.update(why for at, why in nowhere.items() if at < len(kept))
+    if next(walk, None):
+        not_counted[f"what is behind {MOST_FOLLOWED:,} operations"] += 1
+    found = []
+    for lane in lanes(memories):
+        here = [at for at in lane if at < len(kept)]
         if here:
-            where = [memories[number] for number in here if number in memories]
-            low = min((one.start for one in where), default=0)
-            high = max((one.stop for one in where), default=0)
-            found.append(
-                {
-                    "bytes": high - low,
-                    "device": str(kept[here[0]][1].device),
-                    "names": [names[n - len(kept)] for n in lane if n >= len(kept)],
-                    "saved": [kept[number][0] for number in here],
-                }
-            )
+            start = min(memories[at].start for at in here)
+            stop = max(memories[at].stop for at in here)
+            names = [known[at - len(kept)][0] for at in lane[len(here) :]]
+            said = [kept[at][0] for at in here]
+            found.append({"bytes": stop - start, "names": names, "saved": said})
     found.sort(key=lambda one: -one["bytes"])
-    total = sum(one["bytes"] for one in found)
-    return {
-        "format": 1,
-        "total": total,
-        "memories": found,
-        **counts,
-        "ended": len(nodes) > MOST_FOLLOWED,
-    }
+    return Saved(sum(one["bytes"] for one in found), found, dict(not_counted))
 
 
-def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a node has saved: a name, and the tensor, "freed" or "packed"."""
-    names = [name for name in dir(node) if name.startswith("_saved_")]
-    if hasattr(type(node), "_raw_saved_tensors"):
-        names.append("saved_tensors")
-    for name in names:
-        what = name.removeprefix("_saved_")
-        raw = "_raw" + (name if name.startswith("_") else f"_{name}")
+def _saved_by(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a node has saved: a name, and the tensor or why it cannot be had."""
+    for name in dir(node):
+        is_custom = name == "saved_tensors" and hasattr(node, "_raw_saved_tensors")
+        if not name.startswith("_saved_") and not is_custom:
+            continue
         # A list is of hooks of its own; the first one tells for all.
-        packed = tried(lambda one=raw: getattr(node, one))
-        first = packed[0] if isinstance(packed, tuple) and packed else packed
+        raw = tried(lambda one=name: getattr(node, "_raw_" + one.lstrip("_")))
+        first = raw[0] if isinstance(raw, tuple) and raw else raw
         if getattr(first, "unpack_hook", None) is not None:
-            yield what, "packed"
+            yield name, "packed by a hook"
             continue
         try:
             value = getattr(node, name)
-        except RuntimeError as error:
-            if "freed" in str(error):
-                yield what, "freed"
+        except Exception as error:  # each node refuses in a way of its own
+            freed = "freed" in str(error)
+            yield name, "freed by backward" if freed else "changed in place"
             continue
-        except Exception:  # a node of someone else refuses in a way of its own
-            continue
-        if isinstance(value, torch.Tensor):
-            yield what, value
-        elif isinstance(value, tuple | list):
-            for number, one in enumerate(value):
-                if isinstance(one, torch.Tensor):
-                    yield f"{what}[{number}]", one
+        many = isinstance(value, tuple | list)
+        for at, one in enumerate(value if many else [value]):
+            if isinstance(one, torch.Tensor):
+                what = name.removeprefix("_saved_")
+                yield f"{what}[{at}]" if many else what, one

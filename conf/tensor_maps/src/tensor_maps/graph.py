@@ -1,211 +1,248 @@
-"""Walk the autograd graph behind tensors."""
+"""Walk the autograd graph behind tensors, and draw its operations as boxes in rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from graphlib import TopologicalSorter
+from itertools import chain, islice, pairwise
+from statistics import mean
 
 import torch
 
-from tensor_maps.reading import see_tensor, tried
+from tensor_maps.pen import (
+    EDGE,
+    FAINT,
+    INK,
+    LINE,
+    PAPER,
+    SMALL,
+    line_mark,
+    placed,
+    rect,
+    safe_width,
+    spread,
+    text_mark,
+    tinted,
+)
+from tensor_maps.reading import see, tried
+from tensor_maps.scene import WIDTH, Drawing, draw_scene
+from tensor_maps.story import colours_of
+from tensor_maps.ways import MOST_WALKED, functions_behind, node_name
+from tensor_maps.words import as_tuple, count_of
 
-# The walk ends after as many nodes. PyTorch frees a node that Python has seen inside
-# of the freeing of the node before it: some thousand in a row overflow the stack.
-MOST_WALKED = 2000
+MOST_OPERATIONS = 40
+ROOM = 280.0  # pixels: a graph as wide fits a phone of 320
+PADDING, NAME, BETWEEN, BETWEEN_ROWS, DOUBLE = 7.0, 22.0, 10.0, 26.0, 8.0
+BESIDE, LEAST_BESIDE = 32.0, 216.0  # between the graph and the memories; room for these
 
 
-@dataclass
-class _Walk:
-    """The graph while it is found; numbers of nodes are by the id of their object.
+def see_graph(objects: list) -> dict:
+    """Return the operations behind some tensors, at most 40, the nearest first.
 
-    ``held`` keeps every object of the walk alive. Python makes the wrapper of a
-    node when it is asked for; once dropped, the next one may have the same id.
-    ``inputs`` has, by the id of a function, the ids of what its inputs are.
+    Returns
+    -------
+    dict
+        ``nodes``: ``kind`` ("tensor", "operation", "leaf" for one without a name,
+        "more"), ``tensor`` (an index in ``objects``, or None) and ``lines`` of text.
+        ``edges``: pairs of indices of nodes, from result to input; one that is taken
+        twice is there twice.
     """
+    nodes: list[dict] = []
+    edges: list[list[int]] = []
+    place: dict[object, int] = {}  # of tensors and functions, by what finds them again
 
-    limit: int
-    nodes: list[dict] = field(default_factory=list)
-    edges: list[dict] = field(default_factory=list)
-    held: list[object] = field(default_factory=list)
-    number_of: dict[int, int | None] = field(default_factory=dict)
-    hidden_to: set[int] = field(default_factory=set)
-    inputs: dict[int, list[int]] = field(default_factory=dict)
-    leaves: dict[int, torch.Tensor] = field(default_factory=dict)
-    operations: int = 0
-    unnamed: int = 0
-    ended: bool = False
+    def add(key: object, kind: str, *lines: str, tensor: int | None = None) -> int:
+        if key not in place:
+            place[key] = len(nodes)
+            nodes.append({"kind": kind, "tensor": tensor, "lines": [*lines]})
+        return place[key]
 
-    def meet(self, thing: object, kind: str, show: bool = True) -> int | None:
-        """Return the number of a node, which a new one is given; None: it is hidden."""
-        if kind == "leaf":
-            self.leaves[id(thing)] = thing
-        if id(thing) in self.number_of:
-            return self.number_of[id(thing)]
-        number = self.number_of[id(thing)] = len(self.nodes) if show else None
-        self.held.append(thing)
-        if show:
-            self.operations += kind == "operation"
-            self.nodes.append(
-                {
-                    "kind": kind,
-                    "label": node_name(thing) if kind == "operation" else "",
-                    "tensors": [],
-                    "inputs_without_gradient": 0,
-                    "hidden_inputs": 0,
-                }
-            )
-        return number
-
-    def begin(self, tensor: torch.Tensor) -> tuple[int, int]:
-        """Return the node that a named tensor hangs on, and which output of it."""
-        function = tried(lambda: tensor.grad_fn)
-        if function is not None:
-            return self.meet(function, "operation"), tensor.output_nr
-        leaf = tensor.requires_grad and tried(lambda: tensor.is_leaf, False)
-        return self.meet(tensor, "leaf" if leaf else "constant"), 0
-
-    def follow(self) -> None:
-        """Go through the graph, breadth-first, as far as the bound."""
-        for thing in self.held:  # which grows on the way
-            if isinstance(thing, torch.Tensor):
-                continue
-            here = self.number_of[id(thing)]
-            if len(self.inputs) >= MOST_WALKED:
-                self.ended = True
-                if here is not None:
-                    self.nodes[here]["hidden_inputs"] += 1
-                continue
-            self.inputs[id(thing)] = inputs = []
-            for function, output in thing.next_functions:
-                target = self._input(function, here)
-                if target is not None:
-                    inputs.append(id(target))
-                self._connect(here, target, output)
-
-    def _input(self, function: Any, here: int | None) -> object:
-        """Return what an input of a node is: a function, a leaf tensor or None."""
-        if function is None:
-            return None
-        if node_name(function) != "AccumulateGrad":
-            self.meet(function, "operation", self.operations < self.limit)
-            return function
-        leaf = tried(lambda: function.variable)
-        if leaf is None:
-            return None
-        # One without a name is kept where a node beside it is, and only as many.
-        show = here is not None and self.unnamed < self.limit
-        self.unnamed += show and id(leaf) not in self.number_of
-        number = self.meet(leaf, "leaf", show)
-        if number is not None:
-            # It stays in an old graph after requires_grad_(False).
-            self.nodes[number]["kind"] = "leaf"
-        return leaf
-
-    def _connect(self, here: int | None, target: object, output: int) -> None:
-        there = self.number_of.get(id(target))
-        if here is None:
-            if there is not None and isinstance(target, torch.Tensor):
-                self.hidden_to.add(there)
-        elif target is None:
-            self.nodes[here]["inputs_without_gradient"] += 1
-        elif there is None:
-            self.nodes[here]["hidden_inputs"] += 1
-        else:
-            self.edges.append({"result": here, "input": there, "output": output})
-
-    def reached(self) -> dict[int, int]:
-        """Return by the id of a node which leaves a gradient reaches, as bits.
-
-        Bit zero says that the walk ended before it knew; the next ones are those of
-        ``leaves`` in their order.
-        """
-        found = {id(one): 0 for one in self.held if isinstance(one, torch.Tensor)}
-        found |= {leaf: 2 << place for place, leaf in enumerate(self.leaves)}
-        for start in self.held:
-            # Inputs first, without recursion: a graph may be deep.
-            waiting = [id(start)]
-            while waiting:
-                here = waiting[-1]
-                missing = [one for one in self.inputs.get(here, ()) if one not in found]
-                if here in found or not missing:
-                    waiting.pop()
-                else:
-                    waiting += missing
-                    continue
-                if here not in found:
-                    found[here] = 0 if here in self.inputs else 1
-                    for one in self.inputs.get(here, ()):
-                        found[here] |= found[one]
-        return found
-
-
-def see_graph(objects: list, tensors: list[dict], limit: int, compared: int) -> dict:
-    """Walk from the named tensors, and note in ``tensors`` where each one hangs."""
-    walk, number_of = _Walk(limit), {}
-    for number, value in enumerate(objects):
+    starts = []
+    for at, value in enumerate(objects):
         if isinstance(value, torch.Tensor):
-            number_of[id(value)] = number
-            node, tensors[number]["output"] = walk.begin(value)
-            tensors[number]["node"] = node
-            walk.nodes[node]["tensors"].append(number)
-    walk.follow()
-    for leaf in walk.leaves.values():
-        node = walk.number_of[id(leaf)]
-        if node is not None and not walk.nodes[node]["tensors"]:  # it has no name
-            number_of[id(leaf)] = len(tensors)
-            walk.nodes[node]["tensors"].append(len(tensors))
-            tensors.append(see_tensor(leaf, [], compared) | {"node": node})
-    _note_leaves(walk, number_of, tensors)
-    return {
-        "nodes": walk.nodes,
-        "edges": walk.edges,
-        "hidden_nodes": len(walk.held) - len(walk.nodes),
-        "hidden_to": sorted(walk.hidden_to),
-        "walk_ended": walk.ended,
-    }
+            function = tried(lambda one=value: one.grad_fn)
+            key = id(value) if function is None else (id(function), value.output_nr)
+            starts.append((function, add(key, "tensor", tensor=at)))
+    # All, and leaves too, are kept until the end: none gets the id of another.
+    walk = functions_behind(function for function, _ in starts)
+    held = [*islice(walk, MOST_WALKED)]
+    operations = [one for one in held if node_name(one) != "AccumulateGrad"]
+    shown = operations[:MOST_OPERATIONS]
+    for function in shown:
+        missing = sum(one is None for one, _ in function.next_functions)
+        without = [f"{count_of(missing, 'input')} without grad"] * bool(missing)
+        add(id(function), "operation", node_name(function), *without)
+    for function, tensor in starts:
+        if id(function) in place:
+            edges.append([tensor, place[id(function)]])
+    for function in shown:
+        for following, output in function.next_functions:
+            if following is None:
+                continue
+            end = place.get((id(following), output), place.get(id(following)))
+            leaf = tried(lambda one=following: one.variable)
+            if leaf is not None:
+                held.append(leaf)
+                end = add(id(leaf), "leaf", *_lines_of(see(leaf)))
+            elif end is None:
+                hidden = count_of(len(operations) - len(shown), "more node")
+                end = add("more", "more", f"and {hidden}")
+            edges.append([place[id(function)], end])
+    return {"nodes": nodes, "edges": edges}
 
 
-def _note_leaves(walk: _Walk, number_of: dict[int, int], tensors: list[dict]) -> None:
-    """Note in ``tensors`` which leaves a gradient reaches from each."""
-    reached, told = walk.reached(), {}
-    bits = {walk.number_of[node]: bits for node, bits in reached.items()}
-    leaves = [number_of.get(leaf) for leaf in walk.leaves]
-    for seen in tensors:
-        mine = bits.get(seen["node"], 0) if seen["requires_grad"] else 0
-        if mine not in told:
-            found = [leaf for at, leaf in enumerate(leaves) if mine & (2 << at)]
-            named = sorted(leaf for leaf in found if leaf is not None)
-            told[mine] = named, len(found) - len(named), bool(mine & 1)
-        named, unnamed, more = told[mine]
-        seen |= {"reaches": named, "reaches_unnamed": unnamed, "reaches_more": more}
+def _lines_of(seen: dict) -> list[str]:
+    lines = [seen["values"] or f"shape {as_tuple(seen['shape'])}"]
+    if seen["is_leaf"] and seen["requires_grad"]:
+        return [*lines, f"leaf, grad {seen['gradient']}"]
+    if not seen["requires_grad"]:
+        frozen = "leaf, frozen now" if seen["gradient"] else "does not require grad"
+        return [*lines, "is an inference tensor" if seen["inference"] else frozen]
+    return lines + [f"grad kept {seen['gradient']}"] * seen["retains_grad"]
 
 
-def functions_behind(
-    starts: Iterable[tuple[Any, Any]],
-) -> Iterator[tuple[Any, Any]]:
-    """Yield the functions of a graph, breadth-first, each once.
+@dataclass(eq=False)
+class _Box:
+    """A node with lines of text, or (without) where an edge bends to pass a row.
 
-    ``starts`` are functions, or None, each with anything: what comes with one is
-    yielded with all that is first met behind it. All are kept until the walk ends, so
-    that none has the id of another.
+    ``x`` is its centre, ``y`` its top, ``above`` what leads to it.
     """
-    met: set[int] = set()
-    waiting: list[tuple[Any, Any]] = []
 
-    def meet(function: Any, origin: Any) -> None:
-        if function is not None and id(function) not in met:
-            met.add(id(function))
-            waiting.append((function, origin))
+    kind: str = ""
+    lines: list[str] = field(default_factory=list)
+    name: str = ""
+    ink: str = FAINT
+    x: float = ROOM / 2
+    y: float = 0.0
+    width: float = 2.0
+    height: float = 0.0
+    above: list[_Box] = field(default_factory=list)
 
-    for function, origin in starts:
-        meet(function, origin)
-    for function, origin in waiting:  # which grows on the way
-        for following, _ in tried(lambda one=function: one.next_functions, ()):
-            meet(following, origin)
-        yield function, origin
+    def __post_init__(self) -> None:
+        if self.lines:
+            wide = [safe_width(line, SMALL) for line in self.lines]
+            wide.append(safe_width(self.name, bold=True) + PADDING * bool(self.name))
+            self.width = min(ROOM - 2 * EDGE, max(wide) + 2 * PADDING)
+            self.height = len(self.lines) * LINE + 6 + NAME * bool(self.name)
+
+    def marks(self) -> str:
+        """Draw it. Colour is for memory: what a box is, its form says."""
+        look = 'rx="4"' if self.kind in ("operation", "more") else 'rx="11"'
+        size = self.x - self.width / 2, self.y, self.width
+        drawn, fill = "", f'fill="{PAPER}"'
+        if self.name:  # its tint is not on what lies below
+            drawn, fill = rect(*size, self.height, f"{look} {fill}"), tinted(self.ink)
+        look += ' stroke-width="2.5"' if "leaf, grad" in "".join(self.lines) else ""
+        if self.kind == "more" or "does not require grad" in self.lines:
+            look += ' stroke-dasharray="4 3"'
+        drawn += rect(*size, self.height, f'{fill} stroke="{self.ink}" {look}')
+        y = self.y + 14
+        if self.name:
+            drawn += rect(*size, NAME, f'rx="{NAME / 2:g}" fill="{self.ink}"')
+            style = {"bold": True, "fill": PAPER, "room": self.width - PADDING}
+            drawn += text_mark(self.name, self.x, self.y + 15.5, **style)
+            y += NAME
+        for number, line in enumerate(self.lines):
+            down = y + number * LINE
+            drawn += text_mark(line, self.x, down, size=SMALL, room=self.width - 8)
+        return drawn
 
 
-def node_name(function: Any) -> str:
-    """Return the name of a node without its C++ namespace."""
-    return str(function.name()).rpartition("::")[2]
+def draw_graph(
+    observed: dict,
+    width: float = WIDTH,
+    raises: Mapping[str, str] | None = None,
+    copies: Iterable[tuple[str, str]] = (),
+) -> Drawing:
+    """Draw the graph of an observation, and the memories beside it, or below.
+
+    The parameters are those of :func:`tensor_maps.scene.draw_scene`; ``observed`` has a
+    ``graph``.
+    """
+    boxes, pairs = _boxes(observed), observed["graph"]["edges"]
+    edges = Counter((boxes[source], boxes[target]) for source, target in pairs)
+    marks = [_edge(path, edges[path[0], path[-1]]) for path in _place(boxes, edges)]
+    marks += [box.marks() for box in boxes]
+    wide = max((box.x + box.width / 2 for box in boxes), default=0.0) + EDGE
+    high = max((box.y + box.height for box in boxes), default=0.0) + EDGE
+    is_beside = width - wide - BESIDE >= LEAST_BESIDE
+    right, down = (wide + BESIDE, 0.0) if is_beside else (0.0, high + BESIDE / 2)
+    made = draw_scene(observed, None, width - right, raises, copies, arcs=False)
+    place = placed("translate({} {})", right, down - made.top)
+    made.marks = [*marks, f'<g transform="{place}">', *made.marks, "</g>"]
+    made.width = max(wide, right + made.width)
+    made.height = max(high, down + made.height)
+    made.top = 0.0
+    if edges:
+        said = "Gradients flow along the arrows of the graph."
+        made.caption, made.words = f"{said} {made.caption}", f"{said} {made.words}"
+    return made
+
+
+def _boxes(observed: dict) -> list[_Box]:
+    boxes, tensors = [], observed["tensors"]
+    colours = colours_of(observed, range(len(tensors)))
+    for node in observed["graph"]["nodes"]:
+        box = _Box(node["kind"], node["lines"])
+        if node["tensor"] is not None:
+            seen = tensors[node["tensor"]]
+            ink = colours.get(seen["storage"], FAINT)
+            box = _Box("tensor", _lines_of(seen), ", ".join(seen["names"]), ink)
+        boxes.append(box)
+    return boxes
+
+
+def _place(boxes: list[_Box], edges: Iterable[tuple[_Box, _Box]]) -> list[list[_Box]]:
+    """Set boxes in rows, each near to what leads to it; return the paths of edges."""
+    for source, target in edges:
+        target.above.append(source)
+    joined = {*chain(*edges)}
+    order = TopologicalSorter({box: box.above for box in boxes}).static_order()
+    row_of: dict[_Box, int] = {}
+    used: Counter[int] = Counter()
+    for box in sorted(order, key=lambda box: box not in joined):
+        above = box.above if box in joined else joined
+        row = 1 + max((row_of[one] for one in above), default=-1)
+        while used[row] and used[row] + box.width > ROOM - 2 * EDGE:
+            row += 1
+        used[row] += box.width + BETWEEN
+        row_of[box] = row
+    paths = [[*edge] for edge in edges]
+    for path in paths:
+        source, target = path
+        for row in range(row_of[source] + 1, row_of[target]):
+            path.insert(-1, _Box(above=path[-2:-1]))
+            row_of[path[-2]] = row
+    y = EDGE
+    for number in sorted({*row_of.values()}):
+        row = [box for box, at in row_of.items() if at == number]
+        near = {box: mean([one.x for one in box.above] or [ROOM / 2]) for box in row}
+        row.sort(key=near.__getitem__)
+        widths, high = [box.width for box in row], max(box.height for box in row)
+        spots = spread([near[box] for box in row], widths, BETWEEN, ROOM - 2 * EDGE)
+        for box, x in zip(row, spots, strict=True):
+            box.x, box.y, box.height = x + EDGE, y, box.height if box.lines else high
+        y += high + BETWEEN_ROWS
+    left = min((box.x - box.width / 2 for box in row_of), default=EDGE) - EDGE
+    for box in row_of:
+        box.x -= left
+    return paths
+
+
+def _edge(path: list[_Box], times: int) -> str:
+    """Draw an arrow; an edge taken more than once is drawn as two or three lines."""
+    marks, lines, target = "", min(3, times), path[-1]
+    for line in range(lines):
+        shift = (line - (lines - 1) / 2) * DOUBLE
+        d = placed("M{} {}", path[0].x + shift, path[0].y + path[0].height)
+        for one, other in pairwise(path):
+            x, end = one.x + shift, other.x + shift
+            y, foot = one.y + one.height, other.y - 6 * (other is target)
+            middle = (y + foot) / 2
+            d += placed("C{} {} {} {} {} {}", x, middle, end, middle, end, foot)
+            d += placed("V{}", foot + other.height) if other is not target else ""
+        head = placed("M{} {}", target.x + shift, target.y - 1)
+        marks += f'{line_mark(d, INK, 1.3)}<path d="{head}l-3.5-7h7z"/>'
+    return marks

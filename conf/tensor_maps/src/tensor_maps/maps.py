@@ -1,47 +1,50 @@
-"""The picture that a notebook shows and a terminal prints."""
+"""Show tensors as they are now: a drawing in a notebook, a table in a terminal."""
 
 from __future__ import annotations
 
 import copy
-import itertools
-import json
 import os
 import sys
+from itertools import islice
 from pathlib import Path
+from xml.sax.saxutils import escape
 
-from tensor_maps.draw import draw, draw_svg
-from tensor_maps.naming import MOST_NAMES, argument_texts, name_values
+from tensor_maps.find import MOST_NAMES, argument_texts, find, name_values
+from tensor_maps.graph import draw_graph
 from tensor_maps.observe import observe
-from tensor_maps.reading import short_hash
-from tensor_maps.words import describe
+from tensor_maps.pen import ALONE_FONT, DARK, EDGE, LIGHT, PAPER, printable, rect
+from tensor_maps.scene import WIDTH, Drawing, draw_scene
+from tensor_maps.story import table_of
+
+# A dark page of JupyterLab, Colab or VS Code.
+DARK_PAGE = ":is([data-jp-theme-light=false],[theme=dark],.vscode-dark)"
+ALONE, MARGIN = "tensor-map-alone", 4 * EDGE  # of a drawing that needs no page
 
 
 class TensorMap:
-    """A picture of what was observed, which a notebook shows and ``print`` tells.
+    """A picture of tensors as they were when it was made, which a notebook shows.
 
-    It doesn't keep the tensors, so it always shows the state when it was made.
+    It doesn't keep the tensors. ``print`` shows a table of them.
     """
 
-    def __init__(
-        self, observed: dict, width: int = 280, graph: bool | None = None
-    ) -> None:
-        self.observed = observed
-        self.width = width
-        self.graph = graph
+    def __init__(self, observed: dict, width: float = WIDTH) -> None:
+        self.observed, self.width = observed, width
 
     def __repr__(self) -> str:
-        return describe(self.observed)
+        return table_of(self.observed)
 
     def to_dict(self) -> dict:
         """Return what was observed, as data that JSON can hold.
 
-        ``tensor_maps.observe.observe`` documents its keys. ``format`` is 2. It changes
-        when the meaning of a key changes.
+        ``tensor_maps.observe.observe`` documents its keys. Its ``format`` changes when
+        the meaning of a key changes.
         """
         return copy.deepcopy(self.observed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, which needs nothing else to be shown.
+
+        It has a background, and follows the reader's scheme, light or dark.
 
         Parameters
         ----------
@@ -55,26 +58,35 @@ class TensorMap:
         """
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"save() writes a file .svg, not {Path(path).name!r}")
-        Path(path).write_bytes(self._repr_svg_().encode("utf-8", "replace"))
+        made = self._drawing(self.width - 2 * MARGIN)
+        made.width, made.height = made.width + 2 * MARGIN, made.height + 2 * MARGIN
+        dark = f"@media (prefers-color-scheme:dark){{.{ALONE}{{{DARK}}}}}"
+        style = f"<style>.{ALONE}{{{LIGHT}}}{dark}</style>"
+        paper = rect(0, made.top, made.width, made.height, f'fill="{PAPER}"')
+        inner = f'<g transform="translate({MARGIN:g} {MARGIN:g})">'
+        made.marks = [style, paper, inner, *made.marks, "</g>"]
+        text = made.svg(f'class="{ALONE}" font-family="{ALONE_FONT}" ')
+        Path(path).write_text(text, encoding="utf-8")
+
+    def _drawing(self, width: float) -> Drawing:
+        draw = draw_graph if "graph" in self.observed else draw_scene
+        return draw(self.observed, width=width)
 
     def _repr_html_(self) -> str:
-        # Several maps stand in one notebook: their ids have to differ.
-        prefix = "map-" + short_hash(json.dumps(self.observed).encode())
-        drawn = draw(self.observed, prefix, self.width, self.graph)
+        made = self._drawing(self.width)
+        drawn = made.svg('style="max-width:100%;height:auto" ')
         return (
-            '<figure class="tensor-map" style="display:flex;flex-wrap:wrap;'
-            f'gap:1rem 3rem">\n{drawn}\n</figure>'
+            f'<figure class="tensor-map" style="--own:{made.width:.0f}">{drawn}'
+            f"<figcaption>{escape(printable(made.caption))}</figcaption>"
+            f"<style>{DARK_PAGE} .tensor-map{{{DARK}}}</style></figure>"
         )
-
-    def _repr_svg_(self) -> str:
-        return draw_svg(self.observed, self.width, self.graph)
 
 
 def tensor_map(
     *values: object,
-    width: int = 280,
+    width: int = int(WIDTH),
     max_names: int = MOST_NAMES,
-    graph: bool | None = None,
+    graph: bool = False,
     **named: object,
 ) -> TensorMap:
     """Return a picture of tensors and NumPy arrays as they are now.
@@ -89,16 +101,15 @@ def tensor_map(
         Tensors and arrays of any shape, named after the source of the call:
         ``tensor_map(w, y)`` names them ``w`` and ``y``. Without a source, as in
         ``python -c``, they are ``tensor 1``, ``tensor 2``. A module gives its
-        parameters and buffers, a dict, a list or a tuple its items, to four levels,
-        an optimizer its state. ``tensor_map(locals())`` shows every tensor with a name.
+        parameters and buffers, a dict, a list or a tuple its items, an optimizer its
+        state. Without any, ``tensor_map()`` shows all tensors that the caller's
+        variables lead to.
     width
-        The width of the drawing, in pixels.
+        The most pixels that the drawing is wide. It is not wider than it needs.
     max_names
         The most tensors to show. If there are more, the first are shown, with a note.
     graph
-        Whether to draw the graph of operations. None draws it if there are more than
-        five tensors. It has at most 40 operations, nearest to the named tensors first.
-        To find the leaves that get a gradient, the call follows 2,000 operations.
+        Whether the graph of operations is drawn too: the 40 nearest to the tensors.
     **named
         The same as ``values``, by name. A tensor with the name of an option is given
         in a dict: ``tensor_map({"width": width})``.
@@ -106,38 +117,28 @@ def tensor_map(
     Raises
     ------
     TypeError
-        If an option isn't a number, or ``graph`` is neither a bool nor None.
+        If ``width`` or ``max_names`` isn't a whole number, or ``graph`` no bool.
     ValueError
-        If an option is less than one.
-
-    Notes
-    -----
-    If a file or a shared memory block is mapped twice, only Linux lets the map see that
-    it's the same memory. Since 2.13, PyTorch recursively frees operations that Python
-    has looked at. If you make many maps along a growing graph, with 2,000 operations
-    each, this can overflow the stack.
+        If ``width`` or ``max_names`` is less than one.
     """
-    for option, number in (("width", width), ("max_names", max_names)):
-        # A tensor may have such a name.
-        if type(number) is not int:
-            raise TypeError(
-                f"tensor_map() takes a whole number as {option}, not "
-                f"{type(number).__name__}; a tensor of this name is given in a dict"
-            )
-        if number < 1:
-            raise ValueError(
-                f"tensor_map() takes a number from 1 as {option}, not {number}"
-            )
-    if graph is not None and type(graph) is not bool:
-        raise TypeError(
-            f"tensor_map() takes True, False or None as graph, not "
-            f"{type(graph).__name__}; a tensor of this name is given in a dict"
-        )
-    texts = argument_texts(sys._getframe(1), len(values))
-    found, notes = name_values(texts, values, named)
-    shown = dict(itertools.islice(found.items(), max_names))
+    number, either = (int, "a whole number from 1"), (bool, "True or False")
+    options = ("width", width, number), ("max_names", max_names, number)
+    for option, given, (kind, wanted) in (*options, ("graph", graph, either)):
+        said = f"tensor_map() takes {wanted} as {option}, not"
+        if type(given) is not kind:  # a tensor may have such a name
+            name = type(given).__name__
+            raise TypeError(f"{said} {name}; a tensor of this name is given in a dict")
+        if kind is int and given < 1:
+            raise ValueError(f"{said} {given}")
+    frame = sys._getframe(1)
+    if values or named:
+        texts = argument_texts(frame, len(values))
+        found, notes = name_values(texts, values, named)
+    else:
+        found, notes = find(dict(frame.f_locals)).values, []
+    shown = dict(islice(found.items(), max_names))
     if len(shown) < len(found):
         notes.append(f"{len(shown)} of {len(found)} names are shown")
-    observed = observe(shown)
+    observed = observe(shown, graph=graph)
     observed["notes"] += notes
-    return TensorMap(observed, width, graph)
+    return TensorMap(observed, width)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import bisect
+import ctypes
 import itertools
 import math
-import mmap
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from tensor_maps.reading import (
     address_range,
     is_array,
-    is_lazy,
+    is_meta,
     number_text,
     shape_of,
     storage_address,
@@ -26,42 +24,32 @@ from tensor_maps.reading import (
 )
 
 MOST_CELLS = 12
-MOST_RUNS = 24
-MOST_LISTED_ELEMENTS = 256
-_PAGE = mmap.PAGESIZE
-_MAPPINGS = Path("/proc/self/maps")
+# Of a larger window, or one in more pieces, no runs are listed.
+MOST_LISTED_ELEMENTS, MOST_RUNS = 256, 24
+# Steps, after which a byte is taken to be common. Windows that PyTorch makes need few.
+MOST_TRIES = 100_000
+# Why there is no memory: that is then no question, and not unknown.
+EMPTY, NO_DATA = "empty, no memory", "it has no data"
+# What the tensors inside a sparse or a nested tensor are got by.
+_PARTS = ("_values", "_indices", "values", "crow_indices", "col_indices",
+          "ccol_indices", "row_indices")  # fmt: skip
 
 
-@dataclass
-class Memory:
+class Memory(NamedTuple):
     """Where the elements of one tensor or array are.
 
-    ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
-    of element zero, ``strides`` are in bytes. ``place`` says what addresses count in:
-    "" for the memory of the process; a storage without an address and one that is
-    copied at the first write are places of their own; a file that is mapped is one
-    place, however often it is mapped. ``mapping`` is the address of the mapping.
+    ``start`` and ``stop`` are the addresses of the whole storage. The others are a
+    window: the address of element zero, the shape, the strides in bytes and the size
+    of an element.
     """
 
     device: str
-    place: str
     start: int
     stop: int
     first: int
+    shape: Sequence[int]
+    strides: Sequence[int]
     item_size: int
-    shape: list[int]
-    strides: list[int]
-    cells: Callable[[], list[str]]
-    addressed: bool = True
-    mappable: bool = False
-    mapping: int = 0
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        """The address of the first byte of the window, and that after the last."""
-        if 0 in self.shape:
-            return self.first, self.first
-        return address_range(self.first, self.shape, self.strides, self.item_size)
 
 
 def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
@@ -69,17 +57,17 @@ def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     memories, nowhere = placed(objects)
     for number, why in nowhere.items():
         tensors[number]["memory"] = why
-    for number, memory in memories.items():
-        if not memory.addressed:
-            tensors[number]["memory"] = "no memory address"
-        elif memory.place and not memory.mapping:
-            tensors[number]["memory"] = "copied when it is first written to"
+        for inner in placed(_wrapped(objects[number]))[0].values():
+            for other, memory in memories.items():
+                if len(lanes({0: inner, 1: memory})) == 1:
+                    whole = tensors[number]["names"][0]
+                    tensors[other]["memory"] = f"a part of {whole}"
     storages = []
-    for members in lanes(memories):
-        for number in members:
+    for lane in lanes(memories):
+        for number in lane:
             tensors[number]["storage"] = len(storages)
-        on_it = {number: memories[number] for number in members}
-        storages.append(_storage(on_it, tensors))
+        on_it = {number: memories[number] for number in lane}
+        storages.append(_storage(on_it, objects, tensors))
     return storages
 
 
@@ -90,90 +78,71 @@ def placed(objects: Iterable[Any]) -> tuple[dict[int, Memory], dict[int, str]]:
         look = _array_memory if is_array(value) else _tensor_memory
         found = tried(partial(look, value), "no memory that can be read")
         (nowhere if isinstance(found, str) else memories)[number] = found
-    _place_mapped(list(memories.values()))
     return memories, nowhere
 
 
 def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
+    if tried(lambda: is_meta(tensor), False):
+        return NO_DATA
     storage = tried(tensor.untyped_storage)
     shape, strides = shape_of(tensor), strides_of(tensor)
     if storage is None or shape is None or strides is None:
-        return _why_nowhere(tensor)
-    size = tried(storage.nbytes, 0)
+        return _why_no_storage(tensor)
+    size, address = int(storage.nbytes()), storage_address(tensor)
     if size == 0:
-        return "empty, no memory"
-    address, item_size, lazy = storage_address(tensor), tensor.element_size(), ""
-    if not address or is_lazy(tensor):
-        lazy = f"storage {storage._cdata}"
-    return Memory(
-        device=str(tensor.device),
-        place=lazy,
-        start=address,
-        stop=address + int(size),
-        first=address + int(tensor.storage_offset()) * item_size,
-        item_size=item_size,
-        shape=shape,
-        strides=[stride * item_size for stride in strides],
-        cells=partial(_tensor_cells, tensor, int(size) // item_size),
-        addressed=address != 0,
-        mappable=not lazy and tried(storage.is_shared, False),
-    )
+        return EMPTY
+    if not address:
+        return "it wraps other tensors" if _wrapped(tensor) else "no memory address"
+    if torch._C._is_cow_tensor(tensor):
+        return "it is copied when it is first written to"
+    item_size = tensor.element_size()
+    first = address + int(tensor.storage_offset()) * item_size
+    in_bytes = [stride * item_size for stride in strides]
+    place = str(tensor.device), address, address + size
+    return Memory(*place, first, shape, in_bytes, item_size)
 
 
-def _why_nowhere(tensor: torch.Tensor) -> str:
-    """Say why a tensor has no storage of its own."""
-    wrapped = torch._C._functorch
-    for inside, is_wrapper in (
-        ("vmap", wrapped.is_batchedtensor),
-        ("a transform of torch.func", wrapped.is_gradtrackingtensor),
-        ("functionalize", wrapped.is_functionaltensor),
-    ):
-        if tried(lambda ask=is_wrapper: ask(tensor), False):
-            return f"no storage: it stands for a tensor inside {inside}"
+def _wrapped(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Return the tensors inside a tensor that has no memory of its own."""
+    found = [tensor]
+    for one in found:  # which grows on the way
+        parts = [*tried(partial(vars, one), {}).values()]
+        if type(one) is torch.Tensor and (one.is_nested or one.layout != torch.strided):
+            parts += [tried(lambda t=one, n=name: getattr(t, n)()) for name in _PARTS]
+        found += [
+            part
+            for part in parts
+            if issubclass(type(part), torch.Tensor)
+            and not any(part is other for other in found)
+        ]
+    return found[1:]
+
+
+def _why_no_storage(tensor: torch.Tensor) -> str:
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return "no storage: it stands for a tensor inside a transform of torch.func"
     layout = str(tensor.layout).removeprefix("torch.")
     if tensor.is_nested:
-        return f"a nested tensor (layout {layout}): its parts are not looked at"
+        return f"a nested tensor (layout {layout})"
     return f"no storage (layout {layout}, {type(tensor).__name__})"
-
-
-def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
-    """Return the values of the whole storage of a tensor."""
-    # Plain: a conjugate or negated view has a mark that turns values when read.
-    plain = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-    plain.set_(tensor.untyped_storage(), 0, (count,), (1,))
-    return [number_text(value) for value in plain.tolist()]
 
 
 def _array_memory(array: Any) -> Memory | str:
     owner = array
     while is_array(owner.base):
         owner = owner.base
-    base, (low, high) = owner.base, array_reach(array)
-    whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
+    is_tensor = isinstance(owner.base, torch.Tensor)
+    whole = _tensor_memory(owner.base) if is_tensor else EMPTY
+    start, stop = array_reach(owner)
     if isinstance(whole, Memory):
-        start, stop, cells = whole.start, whole.stop, whole.cells
-    elif owner.nbytes == 0:
-        return "empty, no memory"
-    else:
-        start, stop = array_reach(owner)
-        cells = partial(_array_cells, owner)
-    return Memory(
-        device="cpu",
-        place="",
-        start=min(start, low),
-        stop=max(stop, high),
-        first=array_address(array),
-        item_size=array.itemsize,
-        shape=list(array.shape),
-        strides=list(array.strides),
-        cells=cells,
-        # A mapped file, or a shared memory, is under a `mmap` or a `memoryview`.
-        mappable=base is not None and not isinstance(base, torch.Tensor),
-    )
+        start, stop = whole.start, whole.stop
+    if start == stop:
+        return EMPTY
+    return Memory("cpu", start, stop, *_window_of(array))
 
 
-def _array_cells(array: Any) -> list[str]:
-    return [number_text(value) for value in array.ravel(order="K").tolist()]
+def _window_of(array: Any) -> tuple[int, list[int], list[int], int]:
+    return array_address(array), [*array.shape], [*array.strides], array.itemsize
 
 
 def array_address(array: Any) -> int:
@@ -183,46 +152,7 @@ def array_address(array: Any) -> int:
 
 def array_reach(array: Any) -> tuple[int, int]:
     """Return where the memory that an array's elements are in begins and ends."""
-    first = array_address(array)
-    if array.size == 0:
-        return first, first
-    return address_range(first, array.shape, array.strides, array.itemsize)
-
-
-def _place_mapped(memories: list[Memory]) -> None:
-    """Give mapped memories the place and the addresses of what they are mapped from.
-
-    Only Linux tells that. The question takes half a millisecond, so it is asked only
-    if one of the memories can be a mapping: what is under a ``mmap``, a tensor that is
-    shared between processes, and what begins at a page.
-    """
-    here = [one for one in memories if one.device == "cpu" and not one.place]
-    if not any(one.mappable or one.start % _PAGE == 0 for one in here):
-        return
-    mappings = tried(_shared_mappings, [])
-    begins = [begin for begin, *_ in mappings]
-    for memory in here:
-        at = bisect.bisect_right(begins, memory.start) - 1
-        if at < 0 or memory.start >= mappings[at][1]:
-            continue
-        begin, _, offset, file = mappings[at]
-        shift = offset - begin
-        memory.place, memory.mapping = file, begin
-        memory.start += shift
-        memory.stop += shift
-        memory.first += shift
-
-
-def _shared_mappings() -> list[tuple[int, int, int, str]]:
-    """Return begin, end, offset and file of each mapping that writes go through."""
-    found = []
-    with _MAPPINGS.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            reach, rights, offset, device, inode = line.split(maxsplit=5)[:5]
-            if rights.endswith("s"):
-                begin, end = (int(number, 16) for number in reach.split("-"))
-                found.append((begin, end, int(offset, 16), f"file {device} {inode}"))
-    return sorted(found)
+    return address_range(*_window_of(array))
 
 
 def lanes(memories: dict[int, Memory]) -> list[list[int]]:
@@ -231,33 +161,31 @@ def lanes(memories: dict[int, Memory]) -> list[list[int]]:
     Storages whose addresses overlap are one: ``torch.from_numpy(a[1:])`` makes a
     new storage object on the memory of ``a``.
     """
-    ordered = sorted(
-        memories,
-        key=lambda n: (memories[n].device, memories[n].place, memories[n].start),
-    )
-    lanes: list[list[int]] = []
-    place, stop = None, 0
-    for number in ordered:
-        memory = memories[number]
-        if place == (memory.device, memory.place) and memory.start < stop:
-            lanes[-1].append(number)
+    found: list[list[int]] = []
+    device, stop = None, 0
+    ordered = sorted(memories.items(), key=lambda one: (one[1].device, one[1].start))
+    for number, memory in ordered:
+        if device == memory.device and memory.start < stop:
+            found[-1].append(number)
             stop = max(stop, memory.stop)
         else:
-            lanes.append([number])
-            place, stop = (memory.device, memory.place), memory.stop
-    return sorted(sorted(lane) for lane in lanes)
+            found.append([number])
+            device, stop = memory.device, memory.stop
+    return sorted(sorted(lane) for lane in found)
 
 
-def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
+def _storage(members: dict[int, Memory], objects: list, tensors: list[dict]) -> dict:
     start = min(memory.start for memory in members.values())
     size = max(memory.stop for memory in members.values()) - start
-    reader, cells = _cells(members, size)
+    reader, cells = next(iter(members)), None
+    for number, memory in members.items():
+        if cells is None and memory.stop - memory.start == size:
+            cells = tried(partial(_cells, objects[number], memory))
+            reader = reader if cells is None else number
     return {
         "bytes": size,
         "device": members[reader].device,
         "dtype": tensors[reader]["dtype"],
-        "addressed": members[reader].addressed,
-        "mapped": len({memory.mapping for memory in members.values()}),
         "cells": cells,
         "windows": [
             _window(number, memory, start, size) for number, memory in members.items()
@@ -265,16 +193,25 @@ def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
     }
 
 
-def _cells(members: dict[int, Memory], size: int) -> tuple[int, list[str] | None]:
-    """Return who reads the whole storage, and its values if it is small."""
-    for number, memory in members.items():
-        count = size // memory.item_size
-        sees_all = memory.addressed and memory.stop - memory.start == size
-        if sees_all and count <= MOST_CELLS:
-            cells = tried(memory.cells)
-            if cells and len(cells) == count:
-                return number, cells
-    return next(iter(members)), None
+def _cells(value: Any, memory: Memory) -> list[str] | None:
+    """Return the values of the whole storage of a tensor or an array, if they are few.
+
+    Bytes that no element fills raise an error.
+    """
+    size = memory.stop - memory.start
+    count = size // memory.item_size
+    if count > MOST_CELLS:
+        return None
+    if is_array(value):
+        from numpy import frombuffer  # which is there, as an array is
+
+        data = (ctypes.c_char * size).from_address(memory.start)
+        plain = frombuffer(data, value.dtype)
+    else:
+        # Plain: a conjugate or negated view has a mark that turns values when read.
+        plain = torch.empty(0, dtype=value.dtype, device=value.device)
+        plain.set_(value.untyped_storage(), 0, (count,), (1,))
+    return [number_text(number) for number in plain.tolist()]
 
 
 def _window(number: int, memory: Memory, start: int, size: int) -> dict:
@@ -283,13 +220,13 @@ def _window(number: int, memory: Memory, start: int, size: int) -> dict:
     moves = [
         (length, stride)
         for length, stride in zip(shape, memory.strides, strict=True)
-        if stride != 0 and length > 1
+        if length == 0 or (stride and length > 1)
     ]
-    distinct = 0 if 0 in shape else math.prod(length for length, _ in moves)
-    runs = [[low, high]]
-    if distinct <= MOST_LISTED_ELEMENTS:
-        runs = _runs(first, moves, item_size) if distinct else []
-        runs = runs if len(runs) <= MOST_RUNS else [[low, high]]
+    distinct = math.prod(length for length, _ in moves)
+    few = distinct <= MOST_LISTED_ELEMENTS
+    runs = _runs(first, moves, item_size) if few else []
+    if not few or len(runs) > MOST_RUNS:
+        runs = [[low, high]]
     whole = not any(stride % item_size for stride in memory.strides)
     return {
         "tensor": number,
@@ -313,3 +250,47 @@ def _runs(first: int, moves: list[tuple[int, int]], item_size: int) -> list[list
         else:
             runs.append([begin, begin + item_size])
     return runs
+
+
+def overlap(
+    one: tuple[int, Sequence[int], Sequence[int], int],
+    other: tuple[int, Sequence[int], Sequence[int], int],
+) -> bool:
+    """Whether two windows have a byte in common.
+
+    A window is told as in :class:`Memory`.
+
+    The difference of two addresses, one of each window, is a sum of counts times
+    strides. It is looked for among the differences at which two elements overlap.
+    """
+    if 0 in one[1] or 0 in other[1]:
+        return False
+    counts: Counter[int] = Counter()
+    low = one[0] - other[0]
+    for (_, shape, strides, _), sign in ((one, 1), (other, -1)):
+        for length, stride in zip(shape, strides, strict=True):
+            # Counted from the end where the sum would fall.
+            low += min(0, sign * stride * (length - 1))
+            if stride and length > 1:
+                counts[abs(stride)] += length - 1
+    tries = itertools.count()
+
+    def reaches(least: int, most: int, terms: list[tuple[int, int]]) -> bool:
+        """Whether a sum of at most so many of each stride is between two numbers."""
+        least, most = max(least, 0), min(most, sum(map(math.prod, terms)))
+        # All sums are multiples of what divides all strides.
+        divisor = math.gcd(*(stride for stride, _ in terms)) or 1
+        if most // divisor * divisor < least:
+            return False
+        if not terms or next(tries) > MOST_TRIES:
+            return True
+        (stride, count), *rest = terms
+        first = max(0, -((sum(map(math.prod, rest)) - least) // stride))
+        return any(
+            reaches(least - number * stride, most - number * stride, rest)
+            for number in range(first, min(count, most // stride) + 1)
+        )
+
+    # An element of `one` begins less than its size before the other, or the other way.
+    largest_first = sorted(counts.items(), reverse=True)
+    return reaches(1 - one[3] - low, other[3] - 1 - low, largest_first)

@@ -1,23 +1,22 @@
-"""The cell magic ``%%steps``."""
+"""Adds the cell magic ``%%steps`` to a notebook."""
 
 from __future__ import annotations
 
 import linecache
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
 from tensor_maps.steps.watch import Steps
 
 MAGIC = "%%steps"
-USAGE = "%%steps [--names w,z] [--turns 5] [title]"
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Give a notebook the cell magic ``%%steps``, with ``%load_ext tensor_maps``.
 
     The cell runs as without it, with its last value and with ``await``, and then its
-    steps are shown, also if it raises. What stands behind ``%%steps`` is the title;
-    before it may stand ``--names w,z`` and ``--turns 5``.
+    steps are shown, also if it raises. What stands behind ``%%steps`` is the title.
     """
     if hasattr(shell, "tensor_maps_cells"):
         return
@@ -36,67 +35,39 @@ class _Cells:
         self.seen: Steps | None = None
 
     def without_magic(self, lines: list[str]) -> list[str]:
-        """Leave the first line out, so that the cell runs as any other does."""
-        if not lines or _options(lines[0]) is None:
-            return lines
-        return ["\n", *lines[1:]]
+        """Empty the first line, so that the cell runs as any other does."""
+        is_mine = bool(lines) and lines[0].split()[:1] == [MAGIC]
+        return ["\n", *lines[1:]] if is_mine else lines
 
     def begin(self, info: Any) -> None:
         """Begin to watch a cell that is about to run."""
-        raw = info.raw_cell.lstrip()
-        options = _options(raw.partition("\n")[0])
-        if options is None:
+        words = info.raw_cell.strip().partition("\n")[0].split(maxsplit=1)
+        if words[:1] != [MAGIC]:
             return
-        source = info.transformed_cell
-        if source is None:
-            source = self.shell.transform_cell(info.raw_cell)
-        names = self.shell.user_ns
+        source = self.shell.transform_cell(info.raw_cell)
 
         def is_cell(frame: FrameType) -> bool:
+            if frame.f_globals is not self.shell.user_ns:
+                return False  # before it is read: it may be a large module
             text = "".join(linecache.getlines(frame.f_code.co_filename))
-            return frame.f_globals is names and text.rstrip() == source.rstrip()
+            return text.rstrip() == source.rstrip()
 
-        seen = Steps(**options)
-        try:
-            seen.follow_where(is_cell, source)
-        except SyntaxError:
-            return  # IPython says more
-        self.seen = seen
+        seen = Steps(*words[1:])
+        with suppress(SyntaxError):  # IPython says more
+            seen.follow(source, is_cell)
+            self.seen = seen
 
     def end(self, result: Any) -> None:
         """Show the steps of the cell that has run."""
-        if self.seen is None:
-            return
-        from IPython.display import display
-
         seen, self.seen = self.seen, None
-        seen.stop()
-        display(seen)
+        if seen is not None:
+            from IPython.display import display
+
+            seen.stop()
+            display(seen)
 
     def refuse(self, line: str, cell: str) -> None:
         """Say how the magic is written: a cell that has it in its first line ran."""
         from IPython.core.error import UsageError
 
-        raise UsageError(f"{line!r} was given; {USAGE} is taken, in the first line")
-
-
-def _options(line: str) -> dict[str, Any] | None:
-    """Return what a line with the magic asks for, or nothing of another line."""
-    magic, _, rest = line.strip().partition(" ")
-    if magic != MAGIC:
-        return None
-    found: dict[str, Any] = {}
-    rest = rest.strip()
-    while rest.startswith("--"):
-        option, _, rest = rest.partition(" ")
-        option, equals, value = option.partition("=")
-        if not equals:
-            value, _, rest = rest.strip().partition(" ")
-        rest = rest.strip()
-        if option == "--names":
-            found["names"] = [name for name in value.split(",") if name]
-        elif option == "--turns" and value.isdecimal() and int(value):
-            found["turns"] = int(value)
-        else:
-            return None
-    return {**found, "title": rest or None}
+        raise UsageError(f"{MAGIC} stands in the first line of a cell")

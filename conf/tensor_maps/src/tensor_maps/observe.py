@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
-import torch
-
-from tensor_maps.graph import see_graph
 from tensor_maps.memory import see_storages
-from tensor_maps.reading import is_drawn, see_array, see_tensor, unseen
-
-# Of the data; it changes when what is there already changes its meaning.
-FORMAT = 2
-MOST_NODES = 40
-MOST_COMPARED_BYTES = 2**20
+from tensor_maps.reading import see, unseen
+from tensor_maps.ways import see_ways
 
 
-def observe(
-    named: dict[str, object],
-    limit: int = MOST_NODES,
-    compared: int = MOST_COMPARED_BYTES,
-) -> dict:
-    """Look at tensors and NumPy arrays, and return what there is to draw.
+def observe(named: dict[str, Any], graph: bool = False) -> dict:
+    """Look at tensors and NumPy arrays by name, and return what there is to draw.
 
     Nothing is kept of the tensors themselves, and nothing in the result is an
-    address: two runs of the same program observe the same.
-
-    Parameters
-    ----------
-    named
-        Tensors and arrays by name. Anything else becomes a note.
-    limit
-        How many operations of the graph are kept, breadth-first from the named tensors.
-        The nodes of named tensors are always kept; of leaves without a name, at most
-        ``limit``.
-    compared
-        Of what has more bytes, no ``digest`` is made.
+    address: two runs of the same program observe the same. With ``graph``, the
+    operations of the graph are looked at too.
 
     Returns
     -------
@@ -45,86 +22,42 @@ def observe(
         Data that JSON can hold, in a stable order:
 
         ``format``
-            2.
+            3; it changes when what is there already changes its meaning.
         ``tensors``
-            One entry per object: first the named ones in the order given, then the
-            leaves without a name that the graph holds. Each has ``names`` (several
-            when bound to one object), ``kind`` ("tensor" or "array"), ``shape``
-            (null if there is none to read), ``dtype``, ``device``, ``values`` (text,
-            of at most 6 elements), ``digest`` (of all bytes, to compare),
-            ``parameter`` (whether it is a ``Parameter``), ``requires_grad``,
-            ``is_leaf``, ``retains_grad``, ``inference``,
+            One entry per object, in the order given: ``names`` (several when bound to
+            one object), ``kind`` ("tensor" or "array"), ``shape`` (null if there is
+            none to read), ``dtype``, ``device``, ``values`` (text, of at most 6
+            elements), ``parameter`` (whether it is a ``Parameter``),
+            ``requires_grad``, ``is_leaf``, ``retains_grad``, ``inference``,
             ``gradient`` (text; null where ``.grad`` is not for reading, or None and no
-            gradient is required), ``version`` (null if not counted), ``node`` and
-            ``output`` (the node it hangs on and which output of it), ``reaches``
-            (indices of the leaves that a gradient reaches from it, through kept nodes
-            or others), ``reaches_unnamed`` (how many more, which are not in
-            ``tensors``), ``reaches_more`` (true where the walk ended before it knew),
-            ``storage`` (an index) and ``memory`` (why there is no storage or no
-            address, or that it is copied when first written to, else "").
-        ``nodes``
-            ``kind`` ("operation", "leaf" or "constant"), ``label``, ``tensors`` (all
-            that hang on it), ``inputs_without_gradient`` (edges that lead nowhere)
-            and ``hidden_inputs`` (edges to nodes that are not kept).
-        ``edges``
-            ``result`` and ``input`` are nodes, ``output`` says which output of
-            the input's node. An edge taken twice is there twice.
-        ``hidden_nodes``, ``hidden_to``
-            How many nodes are not kept, and the kept leaves that these lead to.
-        ``walk_ended``
-            True where the walk of the graph stopped after 2,000 operations: there are
-            more hidden nodes than said, and perhaps more leaves.
+            gradient is required), ``version`` (null if not counted), ``storage`` (an
+            index or null), ``memory`` (why there is none, or of what it is a part that
+            has no memory of its own, else "") and what
+            :func:`tensor_maps.ways.see_ways` notes of the graph: ``operation``,
+            ``flows``, ``made_of``, ``reaches``, ``reaches_unnamed``, ``reaches_more``.
         ``storages``
-            ``bytes``, ``device``, ``dtype`` (of the cells), ``addressed``, ``mapped``
-            (how often this file or shared memory is mapped by what is on it; else 1),
-            ``cells`` (the values of at most 12 elements, or null) and ``windows``:
-            ``tensor``, ``offset_bytes``, ``stride_bytes``, ``offset`` and ``strides``
-            (in elements, null where they do not divide), ``shape``, ``runs`` (bytes
-            from the start of the storage that it touches; for a large window from
-            first to last) and ``covers_all``.
+            ``bytes``, ``device``, ``dtype`` (of the cells), ``cells`` (the values of
+            at most 12 elements, or null) and ``windows``: ``tensor``,
+            ``offset_bytes``, ``stride_bytes``, ``offset`` and ``strides`` (in
+            elements, null where they do not divide), ``shape``, ``runs`` (bytes from
+            the start of the storage that it touches; for a large window from first to
+            last) and ``covers_all``.
         ``notes``
             What else there is to say.
+        ``graph``
+            If asked for: see :func:`tensor_maps.graph.see_graph`.
     """
-    # Reading never needs to warn, but a backend of someone else might.
-    with _quiet(), unseen():
-        objects, names, notes = _sort_out(named)
-        tensors = [
-            see_tensor(value, names[id(value)], compared)
-            if isinstance(value, torch.Tensor)
-            else see_array(value, names[id(value)], compared)
-            for value in objects
-        ]
-        # The storages first: the walk adds leaves that nobody named.
-        storages = see_storages(objects, tensors)
-        graph = see_graph(objects, tensors, limit, compared)
-    both = {**graph, "storages": storages, "notes": notes}
-    return {"format": FORMAT, "tensors": tensors, **both}
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Show no warning, and leave Python's memory of those that were shown.
-
-    :func:`warnings.catch_warnings` forgets it: a warning would be shown a second time.
-    """
-    silence = ("ignore", None, Warning, None, 0)
-    warnings.filters.insert(0, silence)
-    try:
-        yield
-    finally:
-        warnings.filters.remove(silence)
-
-
-def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], list[str]]:
-    """Return the objects to draw, the names of each by its id, and notes."""
-    objects, names, notes = [], {}, []
+    names: dict[int, list[str]] = {}
     for name, value in named.items():
-        if not is_drawn(value):
-            kind = type(value).__name__
-            notes.append(f"{name} is not drawn: {kind} is neither tensor nor array")
-        elif id(value) in names:
-            names[id(value)].append(str(name))
-        else:
-            objects.append(value)
-            names[id(value)] = [str(name)]
-    return objects, names, notes
+        names.setdefault(id(value), []).append(name)
+    objects = list({id(value): value for value in named.values()}.values())
+    with unseen():
+        tensors = [{"names": names[id(one)]} | see(one) for one in objects]
+        storages = see_storages(objects, tensors)
+        see_ways(objects, tensors)
+        observed = {"format": 3, "tensors": tensors, "storages": storages, "notes": []}
+        if graph:
+            from tensor_maps.graph import see_graph  # which draws, and is seldom needed
+
+            observed["graph"] = see_graph(objects)
+    return observed

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import accumulate
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-# Sizes in pixels. A drawing is not scaled down, so that its letters stay as high as
-# they are drawn.
-EDGE = 2.0
-TEXT, SMALL = 13.0, 12.0
-LINE = 15.0
-PILL, PILL_TEXT, LEAST_PILL = 26.0, 14.0, 40.0
+# Pixels. A drawing is not scaled down: its letters stay as high as they are drawn.
+EDGE, TEXT, SMALL, LINE = 2.0, 13.0, 12.0, 15.0
 INK = "currentColor"
 FAINT = "var(--color-foreground-muted, #6b6f76)"
 PAPER = "var(--color-background-primary, #fff)"
 FRAME = "var(--color-background-border, #c9ccd1)"
 TROUBLE = "var(--status-wrong, #9c1f18)"
 # Of memories, in order of appearance; all later ones are FAINT with a number.
-COLOURS = (
-    "var(--line-1, #0060b0)",
-    "var(--line-2, #b84500)",
-    "var(--line-3, #007a5a)",
-    "var(--line-4, #a3387a)",
-)
+_LINES = (("1", "#0060b0"), ("2", "#b84500"), ("3", "#007a5a"), ("4", "#a3387a"))
+COLOURS = tuple(f"var(--line-{number}, {colour})" for number, colour in _LINES)
 # The same names in a drawing without a page, in light and in dark.
 LIGHT = (
     "color:#16181b;--line-1:#0060b0;--line-2:#b84500;--line-3:#007a5a;--line-4:#a3387a;"
@@ -61,18 +55,28 @@ ADVANCES = {
     bold: {chr(32 + place): int(wide) for place, wide in enumerate(table.split())}
     for bold, table in ((False, _PLAIN), (True, _BOLD))
 }
-OTHER_LETTER, FULL_WIDTH = 620, 1000
 # Verdana and DejaVu Sans, the widest of the common fonts, against Helvetica.
 SAFE = 1.25
-MOST_SQUEEZED = 0.85
-BETWEEN_FACTS = re.compile(r", (?![^\[(]*[\])])")  # not within brackets
 
 
 def rect(x: float, y: float, width: float, height: float, look: str = "") -> str:
     """Return a rectangle; ``look`` is its other attributes."""
-    place = f'x="{rounded(x)}" y="{rounded(y)}"'
-    size = f'width="{rounded(width)}" height="{rounded(height)}"'
-    return f"<rect {' '.join(filter(None, (place, size, look)))}/>"
+    x, y, width, height = map(rounded, (x, y, width, height))
+    look = f" {look}" if look else ""
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}"{look}/>'
+
+
+def line_mark(d: str, colour: str, wide: float, dash: str = "", name: str = "") -> str:
+    """Return a line along the data of a path; ``name`` is its class."""
+    name = f'class="{name}" ' if name else ""
+    dash = f' stroke-dasharray="{dash}"' if dash else ""
+    look = f'fill="none" stroke="{colour}" stroke-width="{wide:g}"{dash}'
+    return f'<path {name}d="{d}" {look}/>'
+
+
+def placed(template: str, *numbers: float) -> str:
+    """Return the data of a path, with lengths in the places of its ``{}``."""
+    return template.format(*map(rounded, numbers))
 
 
 def text_mark(
@@ -85,20 +89,27 @@ def text_mark(
     fill: str = "",
     anchor: str = "middle",
     room: float | None = None,
+    look: str = "",
 ) -> str:
     """Return a text on the line ``y``, in no font wider than its room."""
     text = printable(text)
-    look = f' font-size="{size:g}"' if size != TEXT else ""
+    look += f'x="{rounded(x)}" y="{rounded(y)}"'
+    look += f' font-size="{size:g}"' if size != TEXT else ""
     look += ' font-weight="700"' if bold else ""
     look += f' text-anchor="{anchor}"' if anchor != "start" else ""
     look += f' fill="{fill}"' if fill else ""
-    if room is not None:
-        text = shorten(text, room / MOST_SQUEEZED, size, bold)
+    if room is not None:  # a text is squeezed before it is cut
+        text = _shorten(text, room / 0.85, size, bold)
         wide = text_width(text, size, bold)
         if wide * SAFE > room:
             length = rounded(min(wide, room))
             look += f' textLength="{length}" lengthAdjust="spacingAndGlyphs"'
-    return f'<text x="{rounded(x)}" y="{rounded(y)}"{look}>{escape(text)}</text>'
+    return f"<text {look}>{escape(text)}</text>"
+
+
+def small_mark(text: str, x: float, y: float, **look: Any) -> str:
+    """Return a small faint text; the parameters are those of :func:`text_mark`."""
+    return text_mark(text, x, y, **{"size": SMALL, "fill": FAINT} | look)
 
 
 def group(name: str, marks: str, **attributes: str) -> str:
@@ -116,10 +127,8 @@ def text_width(text: str, size: float = TEXT, bold: bool = False) -> float:
     for letter in text:
         if letter in advances:
             wide += advances[letter]
-        elif unicodedata.east_asian_width(letter) in "FW":
-            wide += FULL_WIDTH
         elif not unicodedata.combining(letter):
-            wide += OTHER_LETTER
+            wide += 1000 if unicodedata.east_asian_width(letter) in "FW" else 620
     return wide * size / 1000
 
 
@@ -128,7 +137,7 @@ def safe_width(text: str, size: float = TEXT, bold: bool = False) -> float:
     return SAFE * text_width(text, size, bold)
 
 
-def shorten(text: str, room: float, size: float = TEXT, bold: bool = False) -> str:
+def _shorten(text: str, room: float, size: float = TEXT, bold: bool = False) -> str:
     """Return a text, cut with an ellipsis where it is wider than the room."""
     if text_width(text, size, bold) <= room + 0.01:
         return text
@@ -140,16 +149,15 @@ def shorten(text: str, room: float, size: float = TEXT, bold: bool = False) -> s
 
 def wrap(text: str, room: float, size: float = SMALL) -> list[str]:
     """Return a text as lines that fit the room in any font, if its words do."""
-    lines: list[str] = []
+    lines = [""]
     # A fact stays whole where it can: "stride (1, 3)" is broken last.
-    for piece in BETWEEN_FACTS.split(text):
-        joined = f"{lines[-1]}, {piece}" if lines else piece
-        if lines and safe_width(joined + ",", size) <= room:
+    for number, piece in enumerate(re.split(r", (?![^\[(]*[\])])", text)):
+        joined = f"{lines[-1]}, {piece}" if number else piece
+        if safe_width(joined + ",", size) <= room:
             lines[-1] = joined
             continue
-        if lines:
-            lines[-1] += ","
-        lines.append("")
+        if number:
+            lines[-1:] = [lines[-1] + ",", ""]
         for word in piece.split(" "):
             joined = f"{lines[-1]} {word}" if lines[-1] else word
             if lines[-1] and safe_width(joined + ",", size) > room:
@@ -173,3 +181,21 @@ def printable(text: str) -> str:
 def rounded(value: float) -> str:
     """Return a length for SVG, to a tenth of a pixel."""
     return f"{round(value, 1) + 0.0:g}"
+
+
+def spread(
+    wanted: list[float], widths: list[float], gap: float, room: float
+) -> list[float]:
+    """Return centres near to ``wanted``, apart by widths and gap, within the room."""
+    # Without the widths of those to the left, centres only have to ascend. Those that
+    # would not are pushed to the right, and to the left, and set half-way.
+    starts = [0.0, *accumulate(width + gap for width in widths)]
+    half = [start + width / 2 for start, width in zip(starts, widths, strict=False)]
+    slack = max(0.0, room - (starts[-1] - gap))
+    free = [want - at for want, at in zip(wanted, half, strict=True)]
+    right = accumulate(free, max)
+    left = [*accumulate(reversed(free), min)][::-1]
+    return [
+        at + min(max((one + other) / 2, 0.0), slack)
+        for at, one, other in zip(half, right, left, strict=True)
+    ]

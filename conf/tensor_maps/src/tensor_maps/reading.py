@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import datetime
-import hashlib
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import date, datetime, timedelta
 from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
@@ -16,8 +15,7 @@ import torch
 
 from tensor_maps.words import as_tuple
 
-# What is small enough to be printed or compared.
-MOST_VALUES = 6
+MOST_VALUES = 6  # of a tensor that is printed
 
 
 def is_drawn(value: object) -> bool:
@@ -67,36 +65,28 @@ def unseen() -> Iterator[None]:
 
 # What holds of an array, and of a tensor until more is seen.
 _SEEN = {
-    "parameter": False,
-    "requires_grad": False,
-    "is_leaf": False,
-    "retains_grad": False,
-    "inference": False,
-    "gradient": None,
-    "version": None,
-    "node": None,
-    "output": 0,
-    "reaches": [],
-    "reaches_unnamed": 0,
-    "reaches_more": False,
-    "storage": None,
-    "memory": "",
+    **dict.fromkeys(("parameter", "requires_grad", "is_leaf", "retains_grad"), False),
+    **dict.fromkeys(("inference", "reaches_more"), False),
+    **dict.fromkeys(("gradient", "version", "storage")),
+    **dict.fromkeys(("operation", "memory"), ""),
+    **{"flows": [], "made_of": [], "reaches": [], "reaches_unnamed": 0},
 }
 
 
-def see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
-    """Return the entry of a tensor: see :func:`tensor_maps.observe.observe`."""
-    data, seen = readable(tensor), _SEEN | see_autograd(tensor)
+def see(value: Any) -> dict:
+    """Return what :func:`tensor_maps.observe.observe` tells of a tensor or an array.
+
+    That is without its names, its memory and its graph.
+    """
+    seen = _SEEN if is_array(value) else _SEEN | see_autograd(value)
     return seen | {
-        "names": names,
-        "kind": "tensor",
-        "parameter": isinstance(tensor, torch.nn.Parameter),
-        "shape": shape_of(tensor),
-        "dtype": str(tensor.dtype).removeprefix("torch."),
-        "device": str(tensor.device),
-        "values": _values(data),
-        "digest": digest_of(data, compared),
-        "gradient": _gradient(tensor, seen) if has_gradient(seen) else None,
+        "kind": "array" if is_array(value) else "tensor",
+        "parameter": isinstance(value, torch.nn.Parameter),
+        "shape": shape_of(value),
+        "dtype": str(value.dtype).removeprefix("torch."),
+        "device": "cpu" if is_array(value) else str(value.device),
+        "values": _values(value if is_array(value) else readable(value)),
+        "gradient": _gradient(value, seen) if has_gradient(seen) else None,
     }
 
 
@@ -119,21 +109,7 @@ def has_gradient(autograd: dict) -> bool:
     return autograd["is_leaf"] or autograd["retains_grad"]
 
 
-def see_array(array: Any, names: list[str], compared: int) -> dict:
-    """Return the entry of an array."""
-    few = array.size <= MOST_VALUES
-    return _SEEN | {
-        "names": names,
-        "kind": "array",
-        "shape": list(array.shape),
-        "dtype": str(array.dtype),
-        "device": "cpu",
-        "values": tried(lambda: number_text(array.tolist())) if few else None,
-        "digest": array_digest(array, compared),
-    }
-
-
-def shape_of(tensor: torch.Tensor) -> list[int] | None:
+def shape_of(tensor: Any) -> list[int] | None:
     """Return the shape, or None where PyTorch tells none."""
     return tried(lambda: [int(length) for length in tensor.shape])
 
@@ -147,13 +123,10 @@ def readable(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return the tensor's data outside of autograd, if there is memory behind it."""
 
     def inside() -> bool:
-        if _is_meta(tensor):
-            return False
-        if tensor.numel() == 0:
-            return True
-        _, end = address_range(
-            tensor.storage_offset(), tensor.shape, tensor.stride(), 1
-        )
+        if is_meta(tensor) or tensor.numel() == 0:
+            return not is_meta(tensor)
+        window = tensor.storage_offset(), tensor.shape, tensor.stride()
+        _, end = address_range(*window, 1)
         # A storage can be resized under a tensor, which must not be read then.
         size = tensor.untyped_storage().nbytes()
         return storage_address(tensor) != 0 and end * tensor.element_size() <= size
@@ -161,54 +134,20 @@ def readable(tensor: torch.Tensor) -> torch.Tensor | None:
     return tried(tensor.detach) if tried(inside, False) else None
 
 
-def _is_meta(tensor: torch.Tensor) -> bool:
+def is_meta(tensor: torch.Tensor) -> bool:
+    """Whether it has a shape and no data, as a fake tensor too."""
     return tensor.is_meta or tensor.untyped_storage().device.type == "meta"
 
 
 def storage_address(tensor: torch.Tensor) -> int:
-    """Return the address of the storage, or 0; to ask a fake tensor for it warns."""
-    if _is_meta(tensor):
-        return 0
-    if is_lazy(tensor):  # to ask the storage would make the copy
-        return tried(lambda: torch._C._data_address(tensor), 0)
-    return tried(tensor.untyped_storage().data_ptr, 0)
+    """Return the address of the storage, or 0 if there is none; a lazy copy stays."""
+    return tried(lambda: torch._C._data_address(tensor), 0)
 
 
-def is_lazy(tensor: torch.Tensor) -> bool:
-    """Whether the memory is copied at the first write (``_lazy_clone``)."""
-    return tried(lambda: torch._C._is_cow_tensor(tensor), False)
-
-
-def _values(data: torch.Tensor | None) -> str | None:
-    if data is None or data.numel() > MOST_VALUES:
+def _values(data: Any) -> str | None:
+    if data is None or math.prod(data.shape) > MOST_VALUES:
         return None
     return tried(lambda: number_text(data.tolist()))
-
-
-def digest_of(data: torch.Tensor | None, compared: int) -> str | None:
-    """Return a hash of all values, or None for more than ``compared`` bytes."""
-    if data is None or data.numel() * data.element_size() > compared:
-        return None
-
-    def read() -> str:
-        plain = data.resolve_conj().resolve_neg().cpu().contiguous()
-        size = plain.numel() * plain.element_size()
-        begin = plain.storage_offset() * plain.element_size()
-        address = storage_address(plain) + begin
-        return short_hash(ctypes.string_at(address, size) if size else b"")
-
-    return tried(read)
-
-
-def array_digest(array: Any, compared: int) -> str | None:
-    """Return the same for an array."""
-    small = array.nbytes <= compared
-    return tried(lambda: short_hash(array.tobytes())) if small else None
-
-
-def short_hash(data: bytes) -> str:
-    """Return sixteen hexadecimal digits that differ when any byte differs."""
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _gradient(tensor: torch.Tensor, autograd: dict) -> str | None:
@@ -220,8 +159,7 @@ def _gradient(tensor: torch.Tensor, autograd: dict) -> str | None:
 
 
 # The text of any other object would run code of its own.
-_PRINTED = (bool, int, str, bytes, type(None), datetime.date, datetime.datetime)
-_PRINTED += (datetime.timedelta,)
+_PRINTED = (bool, int, str, bytes, type(None), date, datetime, timedelta)
 
 
 def number_text(values: Any) -> str:
@@ -243,7 +181,9 @@ def number_text(values: Any) -> str:
 def address_range(
     first: int, shape: Sequence[int], strides: Sequence[int], item_size: int
 ) -> tuple[int, int]:
-    """Return the lowest and the highest address of a window; strides in bytes."""
+    """Return where a window begins and ends; strides are in bytes."""
+    if 0 in shape:
+        return first, first
     steps = [
         (length - 1) * stride for length, stride in zip(shape, strides, strict=True)
     ]

@@ -1,8 +1,9 @@
-"""Tell whether tensors share memory, and which leaves a gradient reaches."""
+"""Tell whether tensors share memory, and which of them a gradient reaches."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from dataclasses import dataclass
 from types import FrameType
@@ -10,12 +11,11 @@ from typing import Any
 
 import torch
 
-from tensor_maps.graph import functions_behind, node_name
-from tensor_maps.memory import Memory, lanes, placed
-from tensor_maps.naming import argument_texts, name_values, parts_of
-from tensor_maps.overlap import overlap
+from tensor_maps.find import argument_texts, name_values, parts_of
+from tensor_maps.memory import EMPTY, NO_DATA, Memory, lanes, overlap, placed
 from tensor_maps.reading import is_array, tried, unseen
-from tensor_maps.words import as_tuple, count_of, listing
+from tensor_maps.ways import functions_behind, key_of, node_name
+from tensor_maps.words import as_tuple, count_of
 
 # A node that Python has seen is freed inside of the freeing of the one before it:
 # a longer chain overflows the stack, which is smaller on Windows.
@@ -24,17 +24,10 @@ MOST_FOLLOWED = 4_000 if sys.platform == "win32" else 20_000
 
 @dataclass(frozen=True)
 class Sharing:
-    """Whether two values share memory: true if they use a common byte.
+    """Whether two values use a common byte of memory, and in ``why`` how, or why not.
 
-    Attributes
-    ----------
-    shares
-        Whether they use a common byte.
-    why
-        A sentence that says how, or why not. ``str()`` returns it.
-    known
-        False if one has no memory to compare, such as a sparse or nested tensor, or
-        a tensor inside ``vmap``. ``shares`` is then False.
+    ``known`` is False, and so is ``shares``, if one has no memory to compare, such as a
+    sparse or nested tensor, one that wraps others, or one inside ``vmap``.
     """
 
     shares: bool
@@ -60,198 +53,97 @@ def sharing(a: object, b: object, /) -> Sharing:
     Parameters
     ----------
     a, b
-        Tensors or NumPy arrays of any shape, layout and device, or modules, optimizers,
-        dicts, lists and tuples of these. Every tensor in ``a`` is then compared with
+        Tensors or NumPy arrays of any shape, layout and device, or objects that hold
+        some, such as modules and lists. Every tensor in ``a`` is then compared with
         every tensor in ``b``. The text uses the names from your source code.
 
     Raises
     ------
     TypeError
-        If one is of another type, or contains no tensor.
-
-    Notes
-    -----
-    Memory of other processes is ignored. If a file or a shared memory block is mapped
-    twice, only Linux lets the function see that it's the same memory.
+        If one contains no tensor and no array.
     """
-    return sharing_in(sys._getframe(1), "sharing", (a, b), (0, 1))
+    __tracebackhide__ = True
+    return compare(sys._getframe(1), "sharing", (a, b))[0]
 
 
-def sharing_in(
-    frame: FrameType, caller: str, values: tuple, pair: tuple[int, int]
-) -> Sharing:
-    """Compare two of the arguments of the call that a frame makes."""
-    texts = argument_texts(frame, len(values))
-    names = [texts[at] or f"argument {at + 1}" for at in pair]
-    a, b = (values[at] for at in pair)
-    sides = [dict(parts_of(name, v)) for name, v in zip(names, (a, b), strict=True)]
-    for value, parts in zip((a, b), sides, strict=True):
-        if not parts:
-            raise TypeError(
-                f"{caller}() takes tensors, arrays, or modules and containers with "
-                f"tensors in them, not {type(value).__name__}"
-            )
-    pairs = list(_pairs(*sides))
-    found = [one for one in pairs if one.shares]
-    if found:
-        rest = f"; and {count_of(len(found) - 1, 'more pair')}" if found[1:] else ""
-        return Sharing(True, found[0].why + rest)
-    unknown = [one for one in pairs if not one.known]
-    if unknown:
-        return unknown[0]
-    if len(sides[0]) == len(sides[1]) == 1:
-        return pairs[0] if pairs else _apart(*sides[0].popitem(), *sides[1].popitem())
-    return Sharing(False, f"no: nothing in {names[1]} shares memory with {names[0]}")
-
-
-def _apart(first: str, a: Any, second: str, b: Any) -> Sharing:
-    places = ["cpu" if is_array(one) else str(one.device) for one in (a, b)]
-    why = f"no: {second} has its own memory"
-    if places[0] != places[1]:
-        why = f"no: {first} is on {places[0]} and {second} on {places[1]}"
-    return Sharing(False, why)
-
-
-def _pairs(one: dict[str, Any], other: dict[str, Any]) -> list[Sharing]:
-    """Return what can be said of each pair that is on one storage, or nowhere."""
-    values = [*one.items(), *other.items()]
-    found = []
+def compare(frame: FrameType, caller: str, values: tuple) -> list[Sharing]:
+    """Compare each two of the arguments of the call that a frame makes."""
+    __tracebackhide__ = True
+    takes = f"{caller}() takes tensors, arrays, modules or containers"
+    if len(values) < 2:
+        raise TypeError(f"{takes}, at least two, not {len(values)}")
+    sides = []
+    for number, text in enumerate(argument_texts(frame, len(values))):
+        name = text or f"argument {number + 1}"
+        sides.append((name, parts_of(name, values[number])))
+        if not sides[-1][1]:
+            kind = type(values[number]).__name__
+            raise TypeError(f"{takes} with tensors in them, not {kind}")
     with unseen():
-        memories, nowhere = placed(value for _, value in values)
-    for number, why in nowhere.items():
-        name = values[number][0]
-        if why.startswith("empty"):
-            found.append(Sharing(False, f"no: {name} is {why}"))
-        else:
-            has = "is" if why.startswith("a ") else "has"
-            found.append(Sharing(False, f"not known: {name} {has} {why}", False))
-    for lane in lanes(memories):
-        here = [number for number in lane if number < len(one)]
-        there = [number for number in lane if number >= len(one)]
-        for a, b in itertools.product(here, there):
+        return [_compare(*two) for two in itertools.combinations(sides, 2)]
+
+
+def _compare(one: tuple[str, dict], other: tuple[str, dict]) -> Sharing:
+    """Compare each tensor in one value with each in the other."""
+    values = [*one[1].items(), *other[1].items()]
+    memories, nowhere = placed(value for _, value in values)
+    shared, apart = [], [f"no: {other[0]} has its own memory"]
+    for lane in [*lanes(memories), [*nowhere]]:
+        split = sum(number < len(one[1]) for number in lane)
+        for a, b in itertools.product(lane[:split], lane[split:]):
             (first, x), (second, y) = values[a], values[b]
-            found.append(_compare(first, x, memories[a], second, y, memories[b]))
-    name_of = {id(values[at][1]): values[at][0] for at in nowhere if at < len(one)}
-    for name, value in other.items():
-        if id(value) in name_of:
-            same = f"{name_of[id(value)]} and {name} are the same object"
-            found.append(Sharing(True, same))
-    return found
+            if x is y:
+                shared.append(f"{first} and {second} are the same object")
+            elif a in memories:
+                common, how = _how(first, x, memories[a], second, y, memories[b])
+                (shared if common else apart).append(how)
+    if shared:
+        more = f"; and {count_of(len(shared) - 1, 'more pair')}" if shared[1:] else ""
+        return Sharing(True, shared[0] + more)
+    for number, why in nowhere.items():
+        because = f"because of {values[number][0]}: {why}"
+        if why not in (EMPTY, NO_DATA):
+            return Sharing(False, f"not known, {because}", known=False)
+        apart.append(f"no, {because}")
+    if len(values) > 2:
+        apart.append(f"no: nothing in {other[0]} shares memory with {one[0]}")
+    return Sharing(False, apart[-1])
 
 
-def common(a: Memory, b: Memory) -> bool:
-    """Whether two windows on one storage have a byte in common."""
+def _how(
+    first: str, x: Any, a: Memory, second: str, y: Any, b: Memory
+) -> tuple[bool, str]:
+    """Return whether two tensors on one storage have a common byte, and in words."""
     windows = [(one.first, one.shape, one.strides, one.item_size) for one in (a, b)]
-    return overlap(*windows)
-
-
-def _compare(first: str, x: Any, a: Memory, second: str, y: Any, b: Memory) -> Sharing:
-    """Say of two tensors on one storage what they share."""
-    if x is y:
-        return Sharing(True, f"{first} and {second} are the same object")
-    if not common(a, b):
-        begin = min(a.start, b.start)
-        return Sharing(
-            False,
-            f"no: one storage, but no byte in common ({_bytes(first, a, begin)}, "
-            f"{_bytes(second, b, begin)})",
-        )
-    if a.mapping != b.mapping:
-        return Sharing(True, f"{first} and {second} are one file mapped twice")
-    through = _through(x, y)
-    if through:
-        return Sharing(True, f"{first} and {second} share memory, {through}")
-    same = [getattr(a, part) == getattr(b, part) for part in ("first", "item_size")]
-    if all(same) and (a.shape, a.strides) == (b.shape, b.strides):
-        equal = "same offset, shape and stride"
-        return Sharing(True, f"{second} shares memory with {first}: {equal}")
-    if _covers(a):
-        return Sharing(True, f"{second} is a view of {first}: {_where(b)}")
-    if _covers(b):
-        return Sharing(True, f"{first} is a view of {second}: {_where(a)}")
+    storages = [tried(lambda t=t: t.untyped_storage()._cdata) for t in (x, y)]
     each = f"{first} has {_where(a)}, {second} has {_where(b)}"
-    return Sharing(True, f"{first} and {second} are views of one storage: {each}")
-
-
-def _through(x: Any, y: Any) -> str:
-    """Say through what two objects have the memory of one storage."""
-    arrays = is_array(x) + is_array(y)
-    if arrays == 2:
-        return ""
-    if arrays:
-        return "through NumPy"
-    if tried(lambda: x.untyped_storage()._cdata == y.untyped_storage()._cdata, True):
-        return ""
-    return "with a storage object each: through DLPack, NumPy or a buffer"
+    if not overlap(*windows):
+        return False, f"no: one storage, but no byte in common: {each}"
+    how = f"{first} and {second} are views of one storage: {each}"
+    if storages[0] != storages[1]:
+        way = "NumPy" if is_array(x) != is_array(y) else "DLPack, NumPy or a buffer"
+        how = f"{first} and {second} share memory, through {way}"
+    elif windows[0] == windows[1]:
+        how = f"{second} shares memory with {first}: same offset, shape and stride"
+    elif _covers(a):
+        how = f"{second} is a view of {first}: {_where(b)}"
+    elif _covers(b):
+        how = f"{first} is a view of {second}: {_where(a)}"
+    return True, how
 
 
 def _covers(memory: Memory) -> bool:
     """Whether a window begins at its storage and is as large."""
-    size = memory.item_size
-    for length in memory.shape:
-        size *= length
+    size = math.prod(memory.shape) * memory.item_size
     return memory.first == memory.start and size == memory.stop - memory.start
 
 
 def _where(memory: Memory) -> str:
     begin, size = memory.first - memory.start, memory.item_size
-    numbers = [begin, *memory.strides]
-    if any(number % size for number in numbers):
+    if any(number % size for number in (begin, *memory.strides)):
         return f"offset {begin} bytes, strides {as_tuple(memory.strides)} in bytes"
     strides = as_tuple([stride // size for stride in memory.strides])
     return f"offset {begin // size}, stride {strides}"
-
-
-def _bytes(name: str, memory: Memory, begin: int) -> str:
-    low, high = memory.reach
-    return f"{name} is within bytes {low - begin} to {high - begin}"
-
-
-def groups(*values: object, **named: object) -> list[list[str]]:
-    """Return the names that share memory, as lists of at least two names.
-
-    Two names are in the same list if their tensors use a common byte, or if another
-    tensor connects them. For example, a base connects two views that don't overlap.
-
-    Parameters
-    ----------
-    *values, **named
-        Tensors, arrays, and modules, optimizers and containers of these, named as
-        :func:`tensor_maps.tensor_map` names them. A sparse or nested tensor has no
-        memory to compare, so it only shares with itself.
-
-    Returns
-    -------
-    list
-        Ordered by the first name of each list; ``[]`` if nothing is shared.
-    """
-    texts = argument_texts(sys._getframe(1), len(values))
-    found, _ = name_values(texts, values, named)
-    names, objects = list(found), list(found.values())
-    group = list(range(len(names)))  # of each, the number of one before it
-
-    def root(number: int) -> int:
-        while group[number] != number:
-            number = group[number]
-        return number
-
-    def join(one: int, other: int) -> None:
-        first, second = sorted((root(one), root(other)))
-        group[second] = first
-
-    of_object: dict[int, int] = {}
-    for number, value in enumerate(objects):
-        join(of_object.setdefault(id(value), number), number)
-    with unseen():
-        memories, _ = placed(objects)
-    for lane in lanes(memories):
-        for one, other in itertools.combinations(lane, 2):
-            if root(one) != root(other) and common(memories[one], memories[other]):
-                join(one, other)
-    joined: dict[int, list[str]] = {}
-    for number, name in enumerate(names):
-        joined.setdefault(root(number), []).append(name)
-    return [one for one in joined.values() if len(one) > 1]
 
 
 def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, bool]:
@@ -277,79 +169,52 @@ def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, boo
         If the graph has more than 20,000 operations (4,000 on Windows), and some of
         the tensors weren't found among these.
     """
-    return flows_in(sys._getframe(1), "flows", loss, values, named)[0]
+    __tracebackhide__ = True
+    whys = why_not_reached(sys._getframe(1), "flows", loss, values, named)
+    return {name: not why for name, why in whys.items()}
 
 
-def flows_in(
-    frame: FrameType,
-    caller: str,
-    loss: Any,
-    values: tuple,
-    named: dict[str, Any],
-    buffers: bool = True,
-) -> tuple[dict[str, bool], dict[str, Any]]:
-    """Do what :func:`flows` does, and return the tensors by name too."""
+def why_not_reached(
+    frame: FrameType, caller: str, loss: Any, values: tuple, named: dict | None = None
+) -> dict[str, str]:
+    """Return by name why no gradient reaches a tensor, or "" if one does.
+
+    Of a module it has all parameters, and its buffers where ``named`` is not None.
+    """
+    __tracebackhide__ = True
     if not isinstance(loss, torch.Tensor):
         raise TypeError(f"{caller}() takes a tensor as loss, not {type(loss).__name__}")
+    text, *texts = argument_texts(frame, 1 + len(values))
+    found, _ = name_values(texts, values, named or {}, buffers=named is not None)
     if len(values) == 1 and not named and isinstance(values[0], torch.nn.Module):
-        module = values[0]
-        found = dict(module.named_parameters(remove_duplicate=False))
-        if buffers:
-            found |= dict(module.named_buffers(remove_duplicate=False))
-    else:
-        # The loss is the first argument of the call, and not one of the tensors.
-        texts = argument_texts(frame, 1 + len(values))[1:]
-        found, _ = name_values(texts, values, named, buffers)
-    tensors = {n: v for n, v in found.items() if isinstance(v, torch.Tensor)}
+        found = dict(values[0].named_parameters(remove_duplicate=False))
+        if named is not None:
+            found |= values[0].named_buffers(remove_duplicate=False)
+    tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
+    if named is None and not tensors:
+        raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
     with unseen():
-        return _flows(caller, loss, tensors), tensors
-
-
-def _flows(caller: str, loss: torch.Tensor, tensors: dict[str, Any]) -> dict[str, bool]:
-    """Follow the graph until all tensors are met."""
-    # Kept, so that no other function gets the id of one of these.
-    begins = [
-        (one, tried(lambda t=one: t.grad_fn)) for one in (loss, *tensors.values())
-    ]
-    start, *keys = [_key(tensor, function) for tensor, function in begins]
-    missing = {k for k, (t, _) in zip(keys, begins[1:], strict=True) if t.requires_grad}
-    met = {start} if loss.requires_grad else set()
-    missing -= met
-    walk = functions_behind([(begins[0][1], None)])
-    for number, (here, _) in enumerate(walk):
-        if not missing:
-            break
-        if number >= MOST_FOLLOWED:
+        # All are kept, so that no function gets the id of another.
+        starts = [tried(lambda t=t: t.grad_fn) for t in (loss, *tensors.values())]
+        walk = functions_behind(starts[:1])
+        held = [*itertools.islice(walk, MOST_FOLLOWED)]
+        key, *keys = map(key_of, (loss, *tensors.values()), starts)
+        met = {key}
+        for function, output in itertools.chain(*(one.next_functions for one in held)):
+            key = (id(function), output)
+            if function is not None and node_name(function) == "AccumulateGrad":
+                key = (id(tried(lambda one=function: one.variable)), 0)
+            met.add(key)
+        goes_on = next(walk, None) is not None
+    why = "no path in the graph of" if loss.requires_grad else "there is no graph of"
+    whys = {}
+    for (name, tensor), key in zip(tensors.items(), keys, strict=True):
+        whys[name] = "" if key in met else f"{why} {text or 'loss'}"
+        if not tensor.requires_grad:
+            whys[name] = "requires_grad is False"
+        elif key not in met and goes_on:
             raise RuntimeError(
                 f"{caller}() follows {MOST_FOLLOWED:,} operations, and the graph has "
-                f"more: {count_of(len(missing), 'tensor')} not found among them"
+                f"more: {name} was not found among them"
             )
-        for following, output in here.next_functions:
-            if following is None:
-                continue
-            key = (id(following), output)
-            if node_name(following) == "AccumulateGrad":
-                key = (id(tried(lambda one=following: one.variable)), 0)
-            met.add(key)
-            missing.discard(key)
-    return {
-        name: bool(tensor.requires_grad) and key in met
-        for (name, tensor), key in zip(tensors.items(), keys, strict=True)
-    }
-
-
-def _key(tensor: torch.Tensor, function: object) -> tuple[int, int]:
-    """Return what a tensor is in the graph: an output of a node, or a leaf."""
-    return (id(tensor), 0) if function is None else (id(function), tensor.output_nr)
-
-
-def why_not_reached(loss: torch.Tensor, name: str, flow: dict, tensors: dict) -> str:
-    """Say why no gradient reaches a tensor from ``loss``."""
-    if not tensors[name].requires_grad:
-        return f"{name}: it does not require grad"
-    if not loss.requires_grad:
-        return f"{name}: loss has no graph (its requires_grad is False)"
-    reached = [other for other, is_reached in flow.items() if is_reached]
-    few = reached[:3] + [f"{len(reached) - 3} more"] * (len(reached) > 3)
-    only = f"reaches {listing(few)} only" if reached else "reaches none of the tensors"
-    return f"{name}: no path, the graph of loss {only}"
+    return whys

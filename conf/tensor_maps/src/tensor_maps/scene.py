@@ -1,59 +1,47 @@
-"""A scene: memories as rows of cells, names on stems, gradients and copies between."""
+"""Draw memories as rows of cells, names on stems, and what leads from name to name.
+
+A memory becomes a ``Block``: its row, the pill of each name, what is said below.
+Blocks stand side by side on a ``Shelf``; where there is no room, on several. Above the
+pills of a shelf are its ``Arc``s: the ways of gradients, the bars where they stop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from xml.sax.saxutils import quoteattr
 
+from tensor_maps import pen
 from tensor_maps.arcs import STOPS, Arc, Sky, arc_mark
-from tensor_maps.blocks import (
-    CELL,
-    CELL_HEIGHT,
-    NARROW_CELL,
-    STEM,
-    Block,
-    arrange,
-    block_marks,
-)
-from tensor_maps.pen import (
-    EDGE,
-    FAINT,
-    FRAME,
-    PAPER,
-    PILL,
-    SMALL,
-    TEXT,
-    printable,
-    rect,
-    rounded,
-    safe_width,
-    text_mark,
-)
-from tensor_maps.story import NUMBERS, Memory, Pairs, Story, Tag, story_of
-from tensor_maps.words import listing
+from tensor_maps.pen import EDGE, FAINT, FRAME, INK, LINE, PAPER, SMALL, TEXT, TROUBLE
+from tensor_maps.story import Memory, Story, Tag, caption_of, story_of, words_of
 
-BETWEEN, NARROW, BETWEEN_SHELVES = 16.0, 8.0, 14.0
-STEADY_CELL = 21.0
+WIDTH = 640.0  # pixels that a drawing takes at most, if nothing else is said
+# Pixels: cells and their rows, with bars below for names that hold a part.
+CELL, NARROW_CELL, STEADY_CELL, HIGH = 28.0, 19.0, 21.0, 28.0
+ROW_GAP, LINE_GAP, BAR, BAR_NAME, MOST_NAMED_BARS = 6.0, 4.0, 8.0, 14.0, 3
+LEAST_TEXT, GRID_LINE, READS = 100.0, 17.0, ", row by row"
+LOOSE = 1.1  # room for a text below a row, against its width in Helvetica
+IN_ROW = 'stroke="none" fill-opacity="1" '  # of text: a row has a stroke, and is faint
+NUMBERS = ("no", "one", "two", "three", "four", "five")
+# Names on stems.
+PILL, LEAST_PILL, MOST_PILL, PILL_LINE, LOCK = 26.0, 40.0, 150.0, 32.0, 13.0
+STEM, BEND, APART = 20.0, 26.0, 8.0
+APARTS = (116.0, 0.0)  # of two pills whose stems bend into a row; 0: none does
+# Blocks on shelves, and what is beside these.
+BETWEEN, BETWEEN_SHELVES, FRAME_EDGE, FRAME_FOOT = 16.0, 14.0, 8.0, 18.0
 MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
-BESIDE_BAR = safe_width(STOPS, SMALL) + 36  # pixels
-FRAME_EDGE, FRAME_FOOT = 8.0, 18.0
-LEAST_UNDER_ARCS = 110.0  # pixels: room for the label of an arc
-# Pixels between two tags on one row whose stems bend into its sides; 0: no bends. With
-# the most, "gradient stops" has room beside an arc that ends on one of them.
-APARTS = (188.0, 116.0, 0.0)
-COPIED_WORD = round(safe_width("copied", SMALL)) + 4
-COPIED = COPIED_WORD + 8
-MOST_NAMED = 6  # with fewer names, a caption lists all
+COPIED = round(pen.safe_width("copied", SMALL)) + 4
+BESIDE_BAR = pen.safe_width(STOPS, SMALL) + 36
 
 
 @dataclass
 class Drawing:
     """Marks of SVG and their size; what they show, in words and as a short caption.
 
-    The marks belong together: one may open a group that another closes. ``top`` is
-    where the drawing begins: the tags of a scene stand below zero, the arcs above.
+    The marks belong together: one may open a pen.group that another closes. ``top`` is
+    where the drawing begins: the pills of a scene stand below zero, the arcs above.
     """
 
     marks: list[str]
@@ -63,94 +51,423 @@ class Drawing:
     caption: str
     top: float = 0.0
 
-    def frame(self, edge: float = 0.0) -> str:
-        """Return the attributes of its size, with an edge around it."""
-        wide, high = self.width + 2 * edge, self.height + 2 * edge
-        place = f"{rounded(-edge)} {rounded(self.top - edge)}"
-        size = f'width="{rounded(wide)}" height="{rounded(high)}"'
-        return f'viewBox="{place} {rounded(wide)} {rounded(high)}" {size}'
-
     def svg(self, attributes: str = "") -> str:
         """Return the drawing as SVG for a page, in the page's font."""
+        size = self.width, self.height, self.width, self.height
+        frame = pen.placed(
+            'viewBox="0 {} {} {}" width="{}" height="{}"', self.top, *size
+        )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}role="img" '
-            f"aria-label={quoteattr(printable(self.words))} "
-            f"{self.frame()} "
+            f"aria-label={quoteattr(pen.printable(self.words))} {frame} "
             f'fill="currentColor" font-size="{TEXT:g}" overflow="visible" '
             f'text-rendering="geometricPrecision">{"".join(self.marks)}</svg>'
         )
 
 
-@dataclass(eq=False)
-class Shelf:
-    """Blocks side by side, and what is above their tags."""
-
-    blocks: list[Block]
-    sky: Sky = field(default_factory=Sky)
-    tag_top: float = 0.0
-    row_top: float = 0.0
-    end: float = 0.0
-
-
 def draw_scene(
     observed: dict,
     names: Iterable[str] | None = None,
-    width: float = 280.0,
+    width: float = WIDTH,
     raises: Mapping[str, str] | None = None,
     copies: Iterable[tuple[str, str]] = (),
     arcs: bool = True,
     steady: bool = False,
     ringed: Iterable[str] = (),
 ) -> Drawing:
-    """Draw memories and names; the parameters are those of ``draw.scene``."""
+    """Draw memories as rows of cells, names on stems, gradients and copies between.
+
+    Parameters
+    ----------
+    observed
+        What :func:`tensor_maps.observe.observe` returned. A storage may have a
+        ``colour`` (a number from 0), ``changed`` (whether it was written to) and
+        ``changed_cells``; a tensor ``changed`` (a list with "gradient") and
+        ``arrived``, if it had no gradient before.
+    names, ringed
+        The names to draw, None for all; those whose pills get a ring.
+    width
+        The room in pixels, at least 216. The drawing is not wider than it needs.
+    raises
+        Names with the class of their error. They get a pill, and a cross.
+    copies
+        Pairs of names, what was copied and its copy, that the graph does not tell of.
+    arcs
+        Whether the ways of gradients are drawn.
+    steady
+        Whether cells and edges stay where they are, whatever else is drawn.
+    """
     story = story_of(observed, names, raises, copies, ringed)
     if not arcs:
         story.flows, story.stops = [], []
     scene = _Scene(story, width, steady)
-    said = [f"{_first(b)} was copied from {_first(a)}." for a, b in story.copies]
-    said += [f"{name} raises {error}." for name, error in (raises or {}).items()]
-    height = scene.bottom - scene.top
-    return Drawing(
-        scene.marks, scene.right, height, " ".join(said), caption_of(story), scene.top
-    )
+    caption = caption_of(story) if story.memories else "Nothing to draw."
+    caption = " ".join([caption, *(f"{note}." for note in observed["notes"])]).strip()
+    size = scene.right, scene.bottom - scene.top
+    return Drawing(scene.marks, *size, words_of(story), caption, scene.top)
 
 
-def caption_of(story: Story) -> str:
-    """Say in a few words what shares, what was copied, and where gradients stop."""
-    said = []
-    for memory in story.memories:
-        names = [name for tag in memory.tags for name in tag.name.split(", ")]
-        if len(names) > 1:
-            what = "are the same object" if len(memory.tags) == 1 else "share memory"
-            said.append(f"{listing(names)} {what}.")
-    made: dict[str, list[str]] = {}  # of each copy, what it was copied from
-    for source, copy in story.copies:
-        made.setdefault(_first(copy), []).append(_first(source))
-    for sources in dict.fromkeys(map(tuple, made.values())):
-        copies = [copy for copy, those in made.items() if tuple(those) == sources]
-        what = "are copies" if len(copies) > 1 else "is a copy"
-        if len(sources) > 1:
-            what = "hold copies" if len(copies) > 1 else "holds copies"
-        said.append(f"{listing(copies)} {what} of {listing(list(sources))}.")
-    names = [tag.name for one in story.memories if one.cells for tag in one.tags]
-    if not said and len(names) == 1:
-        said.append(f"{names[0]} has its own memory.")
-    elif not said and names:
-        all_names = listing(names) if len(names) < MOST_NAMED else "These tensors"
-        said.append(f"{all_names} don't share memory.")
-    tags = [tag for one in story.memories for tag in one.tags]
-    if frozen := [tag.name for tag in tags if tag.sign == "frozen"]:
-        said.append(f"{listing(frozen)} {'are' if frozen[1:] else 'is'} frozen.")
-    if stops := [tag.name for tag, _ in story.stops]:
-        said.append(f"No gradient flows back through {listing(stops)}.")
-    if len(story.devices) == 1 and story.devices != ["cpu"]:
-        said.append(f"The memory is on {story.devices[0]}.")
-    return " ".join(said)
+# A memory: its row, its names, what is said below -------------------------------------
 
 
-def _first(tag: Tag) -> str:
-    """Return one name of an object: what its others are has been said."""
-    return tag.name.split(", ")[0]
+@dataclass(eq=False)
+class _Pill:
+    """A name on its stem: its middle, and its line counted from above.
+
+    The ``stem`` bends into the "left" or "right" side of the row, or goes "down" to
+    its upper edge; the names of a crowded memory hang on a "rail", or on the "next"
+    name to the left. It ends at ``foot``. ``span`` has the ends of the first cells that
+    the name holds, if it holds a part of a row of one line.
+    """
+
+    tag: Tag
+    wide: float
+    span: tuple[float, ...] = ()
+    stem = "down"
+    centre = foot = 0.0
+    line = 0
+    shelf: _Shelf = field(init=False)
+
+
+@dataclass(eq=False)
+class _Block:
+    """A memory with the places of its names, and lines of text with their colour.
+
+    ``each`` is how wide a cell is, ``per_line`` how many are in a line, ``gap_every``
+    after how many there is a gap. ``x`` is the left edge, ``left`` that of the row;
+    ``parts`` are the names that hold a part of the row: each has a bar below it.
+    """
+
+    memory: Memory
+    each: float
+    per_line: int
+    gap_every: int
+    pills: list[_Pill]
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    shelf: _Shelf = field(init=False)
+    grid: Tag | None = None
+    x = width = left = 0.0
+
+    def __post_init__(self) -> None:
+        cells, tags = self.memory.cells, self.memory.tags
+        self.lines = -(-len(cells) // self.per_line)
+        self.row_width = (self.cell(self.per_line - 1) + self.each) * bool(cells)
+        self.parts = [tag for tag in tags if tag.parts and cells]
+        self.names_bars = self.lines == 1 and 0 < len(self.parts) <= MOST_NAMED_BARS
+        self.line_step = HIGH + BAR * len(self.parts) + LINE_GAP
+        names = BAR_NAME * len(self.parts) * self.names_bars
+        high = max(0.0, self.lines * self.line_step - LINE_GAP) + names
+        self.row_height = HIGH if self.memory.is_ghost else high
+        widest = max((pen.safe_width(cell, SMALL) for cell in cells), default=0.0)
+        self.cell_of_grid = max(18.0, widest + 6)
+        for one in self.pills if self.lines == 1 else ():
+            one.span = self.spans(one.tag)[0][:2] if one.tag.parts else ()
+
+    @property
+    def height(self) -> float:
+        """Pixels below the upper edge of the row."""
+        height = self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
+        return height + (LINE + 5 + GRID_LINE * len(self.grid.grid) if self.grid else 0)
+
+    def cell(self, at: int) -> float:
+        place = at % self.per_line
+        gaps = place // self.gap_every if self.gap_every else 0
+        return place * self.each + gaps * ROW_GAP
+
+    def spans(self, tag: Tag) -> list[tuple[float, float, int]]:
+        """Return from where to where a name holds cells, and in which line."""
+        if len(self.memory.cells) == 1:
+            return [(self.row_width * a, self.row_width * b, 0) for a, b in tag.parts]
+        spans: list[tuple[float, float, int]] = []
+        for at in self.memory.held(tag):
+            line, x = at // self.per_line, self.cell(at)
+            joins = spans and spans[-1][2] == line and x - spans[-1][1] < ROW_GAP + 1
+            spans.append((spans.pop()[0] if joins else x, x + self.each, line))
+        return spans
+
+    def side(self, right: bool) -> float:
+        """Return where a line can begin that leads away from the row."""
+        kind = "right" if right else "left"
+        ends = [self.left + self.row_width * right]
+        ends += [one.centre for one in self.pills if one.stem == kind]
+        return max(ends) + 5 if right else min(ends) - 5
+
+    def move(self, right: float) -> None:
+        self.left += right
+        for one in self.pills:
+            one.centre, one.foot = one.centre + right, one.foot + right
+
+
+def _block(scene: _Scene, memory: Memory, apart: float, least: float) -> _Block:
+    """Return a memory as a block, with cells of at least the width ``least``.
+
+    Stems bend into the sides of a row with two names, if these are to stand ``apart``.
+    """
+    pills, room = [], scene.room
+    for tag in memory.tags:
+        wide = pen.safe_width(tag.name, 14.0, True) + LOCK * (tag.sign == "frozen")
+        pills.append(_Pill(tag, min(max(LEAST_PILL, wide + 16), room, MOST_PILL)))
+    block = _Block(memory, *_row(memory, room, least), pills)
+    if not (_bend(block, room, apart) or _stand(block, room)):
+        _hang(block, room)
+    limit = min(room, max(block.width, LEAST_TEXT))
+    for line in [*scene.said[memory], *memory.lines]:
+        # A line that is whole in Helvetica is made to fit in any other font.
+        fits = pen.text_width(line, SMALL) * LOOSE <= limit
+        lines = [line] if fits else pen.wrap(line, limit)
+        block.texts += [(one, FAINT) for one in lines]
+    for tag in filter(lambda one: one.raises, memory.tags):
+        line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"
+        block.texts += [(one, TROUBLE) for one in pen.wrap(line, limit)]
+    wide = max((pen.text_width(text, SMALL) for text, _ in block.texts), default=0.0)
+    wanted = max(block.width, min(limit, wide * LOOSE))
+    for tag in filter(lambda one: one.grid, memory.tags):
+        wide = block.cell_of_grid * len(tag.grid[0])
+        wide = max(wide, pen.safe_width(tag.name + READS, SMALL))
+        if wide <= room:
+            block.grid, wanted = tag, max(wanted, wide)
+    block.move((wanted - block.width) / 2)
+    block.width = wanted
+    return block
+
+
+def _row(memory: Memory, room: float, least: float) -> tuple[float, int, int]:
+    """Return how wide cells are, how many are in a line, and after how many is a gap.
+
+    They are in one line if the values can be read there, and ``least`` wide if there is
+    room for all of them.
+    """
+    count = len(memory.cells)
+    if count < 2:
+        wide = max(map(pen.safe_width, memory.cells), default=0.0) + 14
+        return min(room, max(64.0 if wide > CELL + 16 else CELL, wide)), 1, 0
+    widest = max(map(pen.text_width, memory.cells))
+    every = memory.columns % count
+    spare = room - ROW_GAP * (count // every - 1 if every else 0)
+    each, tight = max(CELL, widest * 1.2 + 9), max(NARROW_CELL, widest + 4)
+    if count * tight <= spare:
+        wide = max(least, tight) if least < CELL else min(each, spare / count)
+        return wide, count, every
+    each = min(each, room)
+    if every and every * each <= room:
+        return each, every, 0
+    lines = -(-count // max(1, int(room // each)))
+    return each, -(-count // lines), 0
+
+
+def _bend(block: _Block, room: float, apart: float) -> bool:
+    """Stand two names beside the row, or one beside it and one on the part it holds.
+
+    Return whether there is room.
+    """
+    held, row = [one for one in block.pills if one.span], block.row_width
+    if not apart or len(block.pills) != 2 or len(held) > 1 or block.lines != 1:
+        return False
+    one, other = block.pills
+    half = (one.wide + other.wide) / 2
+    if held:
+        low = high = sum(held[0].span) / 2
+        if one.span:
+            high = max(row + BEND, high + half + APART)
+        else:
+            low = min(-BEND, low - half - APART)
+    else:
+        away = min(max(BEND, (apart - row) / 2), (room - row - half) / 2)
+        low, high = -away, row + away
+        if away < BEND - 6 or high - low < half + APART:
+            return False
+    left, right = min(0.0, low - one.wide / 2), max(row, high + other.wide / 2)
+    if right - left > room + 1e-6:
+        return False
+    ends = ("left", one, low, 0.0), ("right", other, high, row)
+    for stem, pill, pill.centre, foot in ends:
+        pill.stem, pill.foot = ("down", pill.centre) if pill.span else (stem, foot)
+    block.width = right - left
+    block.move(-left)
+    return True
+
+
+def _stand(block: _Block, room: float) -> bool:
+    """Stand the names above the row, near what they hold; return if there is room."""
+    pills, row = block.pills, block.row_width
+    widths = sum(one.wide for one in pills)
+    total = widths + APART * (len(pills) - 1)
+    block.width = max(row, total)
+    if total > room:
+        return False
+    for place, one in enumerate(pills):
+        middle = row * (place + 0.5) / len(pills)
+        one.centre = sum(one.span) / 2 if one.span else middle
+    held = [one.span for one in pills]
+    if len(pills) == 2 and any(held) and not all(held):
+        one, other = pills  # beside the part, on the side that keeps the order
+        if other.span:
+            one.centre = other.centre - widths
+        else:
+            other.centre = one.centre + widths
+    block.move((block.width - row) / 2)
+    order = sorted(pills, key=lambda one: one.centre)
+    widths = [one.wide for one in order]
+    spots = pen.spread([one.centre for one in order], widths, APART, block.width)
+    inner = min(7.0, row / 2)
+    for one, one.centre in zip(order, spots, strict=True):
+        low, high = one.span or (0.0, row)
+        low, high = block.left + low + inner, block.left + high - inner
+        one.foot = min(max(one.centre, low), max(low, high))
+    return True
+
+
+def _hang(block: _Block, room: float) -> None:
+    """Set the names in lines that hang on a rail."""
+    inset = at = 14.0
+    line, block.width = 0, block.row_width
+    for one in block.pills:
+        one.wide = min(one.wide, room - inset)
+        if at > inset and at + one.wide > room:
+            at, line = inset, line + 1
+        one.stem, one.foot = ("next", at - APART) if at > inset else ("rail", 5.0)
+        one.centre, one.line = at + one.wide / 2, line
+        block.width = max(block.width, at + one.wide)
+        at += one.wide + APART
+
+
+def _block_marks(block: _Block, steady: bool) -> Iterator[str]:
+    """Draw a block: its row, its names and what is said below.
+
+    In steady pictures a cell has the same mark wherever its row stands.
+    """
+    memory, x, y = block.memory, block.left, block.shelf.row_top
+    if memory.cells:
+        dash = ' stroke-dasharray="4 3"' if memory.dashed else ""
+        colour = f'{pen.tinted(memory.colour)} stroke="{memory.colour}"'
+        moved = f'<g transform="{pen.placed("translate({} {})", x, y)}">' * steady
+        yield (
+            f'<g class="tm-row" data-memory="{memory.number}" {colour} '
+            f'stroke-width="1.5"{dash}>{moved}'
+        )
+        at = (0.0, 0.0) if steady else (x, y)
+        yield from (_cell(block, one, *at) for one in range(len(memory.cells)))
+        yield from (_bar(block, lane, *at) for lane in range(len(block.parts)))
+        yield "</g></g>" if steady else "</g>"
+    if memory.is_ghost:
+        yield _cross(block.pills[0].centre, y + HIGH / 2, 10)
+    yield from (_pill_mark(memory, one) for one in block.pills)
+    x, y = block.x + block.width / 2, y + block.row_height + 13
+    for line, fill in block.texts:
+        yield pen.small_mark(line, x, y, fill=fill, room=block.width)
+        y += LINE
+    if block.grid:
+        yield _grid(block, x, y + 3)
+
+
+def _cell(block: _Block, at: int, left: float, top: float) -> str:
+    memory, new = block.memory, at in block.memory.changed
+    x, y = left + block.cell(at), top + at // block.per_line * block.line_step
+    box = pen.rect(x, y, block.each, HIGH, 'fill-opacity="1"' if new else "")
+    place = x + block.each / 2, y + HIGH / 2 + 4.7
+    fill, room = PAPER if new else INK, block.each - 4
+    look = {"bold": new, "fill": fill, "room": room}
+    text = pen.text_mark(memory.cells[at], *place, look=IN_ROW, **look)
+    more = {"opacity": ".45"} if at in memory.unheld else {}
+    return pen.group("tm-cell changed" if new else "tm-cell", box + text, **more)
+
+
+def _bar(block: _Block, lane: int, left: float, top: float) -> str:
+    """Draw the bar under the cells that a name holds, in several pieces if need be."""
+    tag, names = block.parts[lane], block.names_bars
+    spans, d = block.spans(tag), ""
+    y = top + HIGH + 5 + lane * (BAR + BAR_NAME * names)
+    for start, stop, line in spans:
+        down, long = y + line * block.line_step, max(2.0, stop - start - 4)
+        d += pen.placed("M{} {}h{}", left + start + 2, down, long)
+    drawn = f'<path d="{d}" stroke-width="4" stroke-dasharray="none"/>'
+    if names:
+        edge, (start, _, _), (last, stop, _) = block.left - block.x, spans[0], spans[-1]
+        half = min(pen.safe_width(tag.name, SMALL, True), block.width) / 2
+        middle = edge + (start + max(stop, last + 3)) / 2
+        x = left - edge + min(max(middle, half), block.width - half)
+        look = {"bold": True, "fill": block.memory.colour, "look": IN_ROW}
+        room = min(2 * half + 1, block.width)
+        drawn += pen.small_mark(tag.name, x, y + 13.5, room=room, **look)
+    return drawn
+
+
+def _grid(block: _Block, middle: float, y: float) -> str:
+    """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
+    memory, tag, each = block.memory, block.grid, block.cell_of_grid
+    left, read = middle - each * len(tag.grid[0]) / 2, set()
+    boxes, texts = "", pen.small_mark(tag.name + READS, middle, y)
+    for down, row in enumerate(tag.grid):
+        top = y + 6 + down * GRID_LINE
+        for right, at in enumerate(row):
+            x, new, again = left + right * each, at in memory.changed, at in read
+            look = 'fill-opacity=".3"' if new else 'fill="none"'
+            look += ' stroke-dasharray="2 2"' if again else ""
+            boxes += pen.rect(x, top, each, GRID_LINE, look)
+            look = {"bold": new, "fill": FAINT if again else INK, "room": each - 2}
+            texts += pen.small_mark(memory.cells[at], x + each / 2, top + 12.5, **look)
+            read.add(at)
+    line = f'<g fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6">'
+    return pen.group("tm-grid", f"{line}{boxes}</g>{texts}", data_name=tag.name)
+
+
+def _pill_mark(memory: Memory, one: _Pill) -> str:
+    """Draw a name on its stem, with the signs of what it is."""
+    tag, colour, x, end = one.tag, memory.colour, one.centre, one.foot
+    shelf, is_ghost = one.shelf, memory.is_ghost
+    y, row_top = shelf.pill_top + one.line * PILL_LINE, shelf.row_top
+    left, right, foot = x - one.wide / 2, x + one.wide / 2, y + PILL
+    side, half = row_top + HIGH / 2 - 10, (foot + row_top) / 2
+    d = {
+        "left": ("M{} {}V{}q0 10 10 10H{}", x, foot, side, end),
+        "right": ("M{} {}V{}q0 10 -10 10H{}", x, foot, side, end),
+        "rail": ("M{} {}H{}V{}", left, y + PILL / 2, end, row_top),
+        "next": ("M{} {}H{}", left, y + PILL / 2, end),
+        "down": ("M{} {}C{} {} {} {} {} {}", x, foot, x, half, end, half, end, row_top),
+    }[one.stem]
+    if one.stem == "down" and abs(end - x) < 0.5:
+        d = "M{} {}V{}", x, foot, row_top
+    drawn = pen.line_mark(pen.placed(*d), colour, 3) if memory.cells else ""
+    look = f'rx="13" fill="{colour}"'
+    if is_ghost:
+        look = f'rx="13" fill="none" stroke="{colour}" stroke-width="2" '
+        look += 'stroke-dasharray="5 4"'
+    elif tag.is_new:
+        look += f' stroke="{INK}" stroke-width="2"'
+    drawn += pen.rect(left, y, one.wide, PILL, look)
+    if tag.sign == "leaf":  # a second outline
+        outline = f'rx="10" fill="none" stroke="{PAPER}" stroke-width="1.5"'
+        drawn += pen.rect(left + 3, y + 3, one.wide - 6, PILL - 6, outline)
+    lock = LOCK if tag.sign == "frozen" else 0.0
+    if lock:
+        drawn += pen.rect(left + 8, y + 12, 10, 7, f'rx="1" fill="{PAPER}"')
+        arch = pen.placed("M{} {}v-3a3 3 0 0 1 6 0v3", left + 10, y + 13)
+        drawn += pen.line_mark(arch, PAPER, 1.5)
+    look = {"size": 14.0, "bold": True, "fill": colour if is_ghost else PAPER}
+    room = one.wide - 12 - lock
+    drawn += pen.text_mark(tag.name, x + lock / 2, y + 18, room=room, **look)
+    if tag.raises and not is_ghost:
+        drawn += _cross(right - 3, y + 3, 7)
+    more = {"data_sign": tag.sign} if tag.sign else {}
+    more |= {"data_new": ""} if tag.is_new else {}
+    return pen.group("tm-tag", drawn, data_name=tag.name, **more)
+
+
+def _cross(x: float, y: float, half: float) -> str:
+    arm = pen.rounded(2 * half)
+    d = pen.placed("M{} {}", x - half, y - half) + f"l{arm} {arm}m0-{arm}l-{arm} {arm}"
+    return pen.line_mark(d, TROUBLE, 4, name="tm-cross")
+
+
+@dataclass(eq=False)
+class _Shelf(Sky):
+    """Blocks side by side, and what is above their pills."""
+
+    blocks: list[_Block] = field(default_factory=list)
+    row_top = end = 0.0
+
+
+# All memories -------------------------------------------------------------------------
 
 
 class _Scene:
@@ -161,322 +478,220 @@ class _Scene:
         self.framed = len(story.devices) > 1
         self.inset = FRAME_EDGE if self.framed or steady else 0.0
         self.left, self.right_end = EDGE, width - EDGE
-        self.marks: list[str] = []
-        self.right = self.top = self.bottom = 0.0
         self.said: dict[Memory, list[str]] = {one: [] for one in story.memories}
-        self._name_shared()
-        self.shelves = self._shelves()
-        self._leave_margins()
-        if self._say_copies():
-            self.shelves = self._shelves()
-        self._place_across()
-        self._raise_skies()
-        self._place_down()
-        self._draw()
-
-    def _name_shared(self) -> None:
-        for memory in self.story.memories if len(self.story.memories) < 3 else ():
-            names = sum(len(tag.name.split(", ")) for tag in memory.tags)
+        on = {tag: memory for memory in story.memories for tag in memory.tags}
+        self.copies = [(on[a], on[b]) for a, b in story.copies]
+        for memory in story.memories if len(story.memories) < 3 else ():
+            names = sum(len(tag.names) for tag in memory.tags)
             whole = not any(tag.parts for tag in memory.tags)
             if len(memory.tags) > 1 and names < len(NUMBERS) and memory.cells and whole:
                 self.said[memory].append(f"{NUMBERS[names]} names, the same memory")
+        self._set_shelves()
+        self._make_room()
+        self._place_across()
+        self._raise_arcs()
+        self._place_down()
+        self.marks = [*self._marks()]
 
-    def _leave_margins(self) -> None:
-        """Leave room beside the shelves for what leads from one to another."""
-        shelf_of, story = self._shelf_of(), self.story
-        sources = {a for a, b in story.flows if shelf_of[a] is not shelf_of[b]}
-        across = min(len(sources), MOST_LANES)
-        copied = any(shelf_of[a] != shelf_of[b] for a, b in story.copies)
-        if across or copied:
-            self.left += MARGIN * copied
-            self.right_end -= (MARGIN + LANE * (across - 1)) * bool(across)
-            self.shelves = self._shelves()
-
-    def _say_copies(self) -> bool:
-        """Say under a row what it was copied from, where no arrow can lead there."""
-        block_of, said = self._block_of(), False
-        self.arrows: list[tuple[Tag, Tag]] = []
-        for source, copy in self.story.copies:
-            one, other = block_of[source], block_of[copy]
-            shelf, there = self._shelf_of()[source], self._shelf_of()[copy]
-            if shelf is there:
-                places = [shelf.blocks.index(one), shelf.blocks.index(other)]
-                free = abs(places[0] - places[1]) == 1
-            else:
-                away = abs(self.shelves.index(shelf) - self.shelves.index(there))
-                free = away == 1 and one is shelf.blocks[0] and other is there.blocks[0]
-            if any({block_of[a], block_of[b]} == {one, other} for a, b in self.arrows):
-                continue
-            if free:
-                self.arrows.append((source, copy))
-            else:
-                self.said[other.memory].append(f"copied from {source.name}")
-                said = True
-        return said
-
-    # Side by side, or under each other
-
-    def _shelves(self) -> list[Shelf]:
-        memories = self.story.memories
-        room = self.right_end - self.left - 2 * self.inset
-        ways = [
-            *product(APARTS, (BETWEEN,), (CELL,)),
-            *product(APARTS[1:], (BETWEEN, NARROW), (23.0, STEADY_CELL, NARROW_CELL)),
-        ]
+    def _set_shelves(self) -> None:
+        """Set memories side by side, if need be in narrower cells; else in shelves."""
+        self.room, rows = self.right_end - self.left - 2 * self.inset, []
+        ways = [(apart, BETWEEN, CELL) for apart in APARTS]
+        ways += product(APARTS, (BETWEEN, 8.0), (23.0, STEADY_CELL, NARROW_CELL))
         if self.steady:
-            ways = [*product(APARTS[1:], (BETWEEN,), (STEADY_CELL,))]
-        for apart, self.between, self.cell in ways:
-            blocks = [self._block(memory, room, apart) for memory in memories]
-            if self._wide(blocks) <= room + 0.01:
-                return [Shelf(blocks)] if blocks else []
-        self.between, self.cell = BETWEEN, ways[0][2]
-        shelves: list[list[Block]] = []
-        for memory in memories:
-            block = self._block(memory, room, APARTS[1])
-            if shelves and self._wide([*shelves[-1], block]) <= room + 0.01:
-                shelves[-1].append(block)
-            else:
-                shelves.append([block])
-        return [Shelf(blocks) for blocks in shelves]
+            ways = [(apart, BETWEEN, STEADY_CELL) for apart in APARTS]
+        for apart, self.between, cell in ways:
+            row = [_block(self, one, apart, cell) for one in self.story.memories]
+            if self._wide(row) <= self.room + 0.01:
+                rows = [row] if row else []
+                break
+        else:
+            self.between = BETWEEN
+            for memory in self.story.memories:
+                block = _block(self, memory, APARTS[0], ways[0][2])
+                if rows and self._wide([*rows[-1], block]) <= self.room + 0.01:
+                    rows[-1].append(block)
+                else:
+                    rows.append([block])
+        self.shelves, self.block, pill = [_Shelf(blocks=row) for row in rows], {}, {}
+        for shelf in self.shelves:
+            for block in shelf.blocks:
+                block.shelf, self.block[block.memory] = shelf, block
+                for one in block.pills:
+                    one.shelf, pill[one.tag] = shelf, one
+        self.copied = [(self.block[one], self.block[two]) for one, two in self.copies]
+        ways = ("stop", self.story.stops), ("flow", self.story.flows)
+        self.ways = [(kind, pill[a], pill[b]) for kind, two in ways for a, b in two]
 
-    def _block(self, memory: Memory, room: float, apart: float) -> Block:
-        if apart == APARTS[0] and not self._needs_room(memory):
-            apart = APARTS[1]
-        return arrange(memory, room, apart, self.cell, self.said[memory])
+    def _wide(self, blocks: list[_Block]) -> float:
+        return sum(block.width for block in blocks) + sum(self._gaps(blocks))
 
-    def _needs_room(self, memory: Memory) -> bool:
-        """Whether a label and the foot of an arc have to stand between its tags."""
-        stops = any(tag in memory.tags for tag, _ in self.story.stops)
-        return stops and any(tag in memory.tags for _, tag in self.story.flows)
-
-    def _wide(self, blocks: list[Block]) -> float:
-        wide = sum(block.width for block in blocks)
-        return wide + sum(self._gaps(blocks))
-
-    def _gaps(self, blocks: list[Block]) -> list[float]:
-        found, copied = [], self._copied()
-        for one, other in pairwise(blocks):
-            pair = one.memory, other.memory
-            is_copy = pair in copied or pair[::-1] in copied
+    def _gaps(self, blocks: list[_Block]) -> list[float]:
+        found = []
+        for one, other in pairwise(block.memory for block in blocks):
+            is_copy = (one, other) in self.copies or (other, one) in self.copies
+            is_apart = self.steady or (self.framed and one.device != other.device)
             gap = COPIED if is_copy else self.between
-            if self.steady or (self.framed and pair[0].device != pair[1].device):
-                gap = 2 * FRAME_EDGE + (COPIED_WORD if is_copy else self.between)
-            found.append(gap)
+            found.append(gap + (2 * FRAME_EDGE if is_apart else 8 * is_copy))
         return found
 
-    def _copied(self) -> list[tuple[Memory, Memory]]:
-        memory_of = {tag: one for one in self.story.memories for tag in one.tags}
-        return [(memory_of[a], memory_of[b]) for a, b in self.story.copies]
-
-    def _shelf_of(self) -> dict[Tag, Shelf]:
-        return {
-            tag: shelf
-            for shelf in self.shelves
-            for block in shelf.blocks
-            for tag in block.memory.tags
-        }
-
-    def _block_of(self) -> dict[Tag, Block]:
-        return {
-            tag: block
-            for shelf in self.shelves
-            for block in shelf.blocks
-            for tag in block.memory.tags
-        }
+    def _make_room(self) -> None:
+        """Leave margins for what leads from shelf to shelf; say what no arrow can."""
+        flows = [(a, b) for kind, a, b in self.ways if kind == "flow"]
+        across = len({a for a, b in flows if a.shelf is not b.shelf})
+        if across:
+            self.right_end -= MARGIN + LANE * (min(across, MOST_LANES) - 1)
+        if copied := any(a.shelf is not b.shelf for a, b in self.copied):
+            self.left += MARGIN
+        if across or copied:
+            self._set_shelves()
+        # An arrow leads to the next block, or from a first block to the one below.
+        beside = [pair for shelf in self.shelves for pair in pairwise(shelf.blocks)]
+        beside += pairwise(shelf.blocks[0] for shelf in self.shelves)
+        near = [{one.memory, other.memory} for one, other in beside]
+        self.arrows = [one for one in dict.fromkeys(self.copies) if {*one} in near]
+        told = zip(self.story.copies, self.copies, strict=True)
+        for (source, _), pair in told:
+            if pair not in self.arrows:
+                self.said[pair[1]].append(f"copied from {source.name}")
+        if any(pair not in self.arrows for pair in self.copies):
+            self._set_shelves()
 
     def _place_across(self) -> None:
-        inset = self.inset
         widest = max((self._wide(shelf.blocks) for shelf in self.shelves), default=0.0)
-        if self.story.flows or self.story.stops:
-            room = self.right_end - self.left - 2 * inset
-            widest = max(widest, min(LEAST_UNDER_ARCS, room))
+        if self.ways:
+            widest = max(widest, min(110.0, self.room))
         for shelf in self.shelves:
-            x = self.left + inset + (widest - self._wide(shelf.blocks)) / 2
-            for block, gap in zip(
-                shelf.blocks, [*self._gaps(shelf.blocks), 0], strict=True
-            ):
+            x = self.left + self.inset + (widest - self._wide(shelf.blocks)) / 2
+            gaps = [*self._gaps(shelf.blocks), 0]
+            for block, gap in zip(shelf.blocks, gaps, strict=True):
                 block.x = x
+                block.move(x)
                 x += block.width + gap
-        self.content_end = self.left + widest + 2 * inset
+        self.content_end = self.left + widest + 2 * self.inset
 
-    # Above the tags
+    def _raise_arcs(self) -> None:
+        """Give each way its arcs; those that end on one name stand side by side."""
+        self.across: list[tuple[Arc, Arc, int]] = []
+        leave: dict[_Pill, Arc] = {}
+        arrive: dict[tuple[_Pill, _Shelf], Arc] = {}
+        feet: dict[_Pill, list[tuple[float, int, Arc, int]]] = {}
+        stops: list[tuple[Arc, _Pill]] = []
 
-    def _raise_skies(self) -> None:
-        shelf_of, block_of = self._shelf_of(), self._block_of()
-        ways = self._ways(self.story.flows, self.story.stops)
-        self.across: list[tuple[Arc, Shelf, Arc, Shelf, float]] = []
-        lanes: dict[Tag, Arc] = {}
-        for kind, start, end in ways:
-            if block_of[start].line_of(start) or block_of[end].line_of(end):
-                continue  # a tag under another one: words say it
-            one, other = shelf_of[start], shelf_of[end]
-            a, b = self._ends[kind, start, end]
+        def arc_on(shelf: _Shelf, kind: str, *ends: float) -> Arc:
+            shelf.arcs.append(Arc(kind, shelf, [*ends]))
+            return shelf.arcs[-1]
+
+        def stand(arc: Arc, one: _Pill, side: int, near: float = 1e6) -> None:
+            feet.setdefault(one, []).append((near, side, arc, len(arc.ends)))
+            arc.ends.append(one.centre)
+
+        for kind, one, other in self.ways:
+            key = one, other.shelf
+            if one.line or other.line:
+                continue  # a name under another one: words say it
             if kind == "stop":
-                far = b - a if one is other else (-60 if a > 90 else 60)
-                reach = max(24.0, min(84.0, abs(far) * 0.62))
-                if abs(far) >= APARTS[0] - 14:
-                    reach = max(30.0, min(reach, abs(far) - BESIDE_BAR))
-                bar = a + (reach if far > 0 else -reach)
-                bar = min(max(bar, self.left + 6), self.right_end - 6)
-                one.sky.arcs.append(Arc("stop", a, bar))
-            elif one is other:
-                one.sky.arcs.append(Arc("flow", a, b))
+                stops.append((arc_on(one.shelf, kind), other))
+                stand(stops[-1][0], one, 0, other.centre)
+            elif one.shelf is other.shelf:
+                arc = arc_on(one.shelf, kind)
+                stand(arc, one, 0, other.centre)
+                stand(arc, other, 1, one.centre)
             else:
-                if start not in lanes:
-                    lane = self.content_end + 9 + LANE * (len(lanes) % MOST_LANES)
-                    lanes[start] = Arc("out", a, lane)
-                    one.sky.arcs.append(lanes[start])
-                leaves = lanes[start]
-                comes = Arc("in", leaves.end, b, bus=(start, other))
-                other.sky.arcs.append(comes)
-                self.across.append((leaves, one, comes, other, leaves.end))
+                if one not in leave:  # what leaves from one name does so as one line
+                    lane = self.content_end + 9 + LANE * (len(leave) % MOST_LANES)
+                    leave[one] = arc_on(one.shelf, "out", lane)
+                    stand(leave[one], one, 0)
+                if key not in arrive:
+                    arrive[key] = arc_on(other.shelf, "in", leave[one].ends[0])
+                self.across.append((leave[one], arrive[key], len(arrive[key].ends)))
+                stand(arrive[key], other, 1)
+        for one, found in feet.items():
+            found.sort(key=lambda end: end[:2])
+            step = min(11.0, (one.wide - 16) / max(1, len(found) - 1))
+            for number, (_, _, arc, at) in enumerate(found):
+                arc.ends[at] += (number - (len(found) - 1) / 2) * step
+        for arc, other in stops:
+            (a,), far = arc.ends, other.centre - arc.ends[0]
+            if arc.shelf is not other.shelf:
+                far = -60 if a > 90 else 60
+            reach = max(24.0, min(84.0, abs(far) * 0.62))
+            if abs(far) >= 174:  # the label has room between two names
+                reach = max(30.0, min(reach, abs(far) - BESIDE_BAR))
+            bar = a + (reach if far > 0 else -reach)
+            arc.ends.append(min(max(bar, self.left + 6), self.right_end - 6))
         told: set[str] = set()
-        end = max([self.content_end, *(one[-1] for one in self.across)])
-        for shelf in self.shelves:
-            shelf.sky.settle(EDGE, end, told)
         self.right = self.content_end
+        end = max([self.content_end, *(arc.ends[0] for arc in leave.values())])
         for shelf in self.shelves:
-            for label in shelf.sky.labels:
-                self.right = max(self.right, label.x + label.half)
-            for arc in shelf.sky.arcs:
-                self.right = max(self.right, arc.high + 2)
-
-    def _ways(self, flows: Pairs, stops: Pairs) -> list[tuple[str, Tag, Tag]]:
-        """Return the ways, and set where on its tag each of them ends."""
-        ways = [("stop", a, b) for a, b in stops] + [("flow", a, b) for a, b in flows]
-        block_of, shelf_of = self._block_of(), self._shelf_of()
-        ends: dict[Tag, list[tuple[float, int, tuple]]] = {}
-        for way in ways:
-            kind, a, b = way
-            x, y = block_of[a].tag_x(a), block_of[b].tag_x(b)
-            if kind == "flow" and shelf_of[a] is not shelf_of[b]:
-                # All that leaves a shelf from one tag leaves it as one line.
-                first = next(
-                    one
-                    for one in flows
-                    if one[0] is a and shelf_of[one[1]] is not shelf_of[a]
-                )
-                if first == (a, b):
-                    ends.setdefault(a, []).append((1e6, 0, way))
-                ends.setdefault(b, []).append((1e6, 1, way))
-                continue
-            ends.setdefault(a, []).append((y, 0, way))
-            if kind == "flow":
-                ends.setdefault(b, []).append((x, 1, way))
-        places: dict[tuple, list[float]] = {
-            way: [block_of[way[1]].tag_x(way[1]), block_of[way[2]].tag_x(way[2])]
-            for way in ways
-        }
-        for tag, found in ends.items():
-            found.sort(key=lambda one: one[:2])
-            room = block_of[tag].pill_of(tag) - 16
-            step = min(11.0, room / max(1, len(found) - 1))
-            for number, (_, side, way) in enumerate(found):
-                places[way][side] += (number - (len(found) - 1) / 2) * step
-        self._ends = {way: (a, b) for way, (a, b) in places.items()}
-        return ways
-
-    # From top to bottom
+            shelf.settle(EDGE, end, told)
+            ends = [x + half for _, x, _, half in shelf.labels]
+            ends += [max(arc.ends) + 2 for arc in shelf.arcs]
+            self.right = max([self.right, *ends])
 
     def _place_down(self) -> None:
-        y = -self.shelves[0].sky.height if self.shelves else 0.0
+        y = -self.shelves[0].sky if self.shelves else 0.0
         self.top = y - EDGE
-        copied, shelf_of = self.story.copies, self._shelf_of()
+        led = [{one.shelf, other.shelf} for one, other in self.copied]
         for number, shelf in enumerate(self.shelves):
             if number:
-                between = any(
-                    {shelf_of[a], shelf_of[b]} == set(self.shelves[number - 1 :][:2])
-                    for a, b in copied
-                )
-                y += BETWEEN_SHELVES + 8 * between
-            shelf.tag_top = y + shelf.sky.height
-            high = max(block.high for block in shelf.blocks)
-            shelf.row_top = shelf.tag_top + high * PILL + (high - 1) * 6 + STEM
+                y += BETWEEN_SHELVES + 8 * ({self.shelves[number - 1], shelf} in led)
+            shelf.pill_top = y + shelf.sky
+            line = max(one.line for block in shelf.blocks for one in block.pills)
+            shelf.row_top = shelf.pill_top + line * PILL_LINE + PILL + STEM
             shelf.end = shelf.row_top + max(block.height for block in shelf.blocks)
-            shelf.end += FRAME_FOOT * self.framed
-            y = shelf.end
+            y = shelf.end = shelf.end + FRAME_FOOT * self.framed
         self.bottom = y + EDGE
 
-    # What is drawn
-
-    def _draw(self) -> None:
+    def _marks(self) -> Iterator[str]:
         for shelf in self.shelves:
             if self.framed:
-                self.marks += self._frames(shelf)
+                yield from self._frames(shelf)
             for block in shelf.blocks:
-                tops = shelf.tag_top, shelf.row_top
-                self.marks += block_marks(block, *tops, self.steady)
-        self._draw_copies()
-        for leaves, one, comes, other, lane in self.across:
-            x, end = rounded(leaves.start), comes.end
-            low = one.tag_top - leaves.height
-            high = other.tag_top - comes.height
+                yield from _block_marks(block, self.steady)
+        for source, copy in self.arrows:
+            yield self._copy(self.block[source], self.block[copy])
+        for leaves, comes, at in self.across:
+            (lane, start), end = leaves.ends, comes.ends[at]
+            top, foot = leaves.shelf.pill_top, comes.shelf.pill_top
+            low, high = top - leaves.height, foot - comes.height
             turn = 8 if high < low else -8
-            path = (
-                f"M{x} {rounded(one.tag_top)}V{rounded(low + 8)}q0-8 8-8"
-                f"H{rounded(lane - 8)}q8 0 8 {-turn}V{rounded(high + turn)}"
-                f"q0 {-turn} -8 {-turn}H{rounded(end + 8)}q-8 0-8 8"
-                f"V{rounded(other.tag_top - 2)}"
-            )
-            self.marks.append(arc_mark(path, end, other.tag_top))
+            d = pen.placed("M{} {}V{}q0-8 8-8", start, top, low + 8)
+            d += pen.placed("H{}q8 0 8 {}V{}", lane - 8, -turn, high + turn)
+            d += pen.placed("q0 {} -8 {}H{}q-8 0-8 8", -turn, -turn, end + 8)
+            yield arc_mark(d + pen.placed("V{}", foot - 2), end, foot)
         for shelf in self.shelves:
-            self.marks += shelf.sky.marks(shelf.tag_top)
+            yield from shelf.sky_marks()
 
-    def _frames(self, shelf: Shelf) -> list[str]:
-        """Return a frame for each device, with its name."""
-        marks = []
-        devices = dict.fromkeys(b.memory.device for b in shelf.blocks)
+    def _frames(self, shelf: _Shelf) -> Iterator[str]:
+        """Yield a frame for each device, with its name."""
+        devices = dict.fromkeys(block.memory.device for block in shelf.blocks)
         for device in filter(None, devices):
             blocks = [b for b in shelf.blocks if b.memory.device == device]
-            left = blocks[0].x - FRAME_EDGE
-            right = blocks[-1].x + blocks[-1].width + FRAME_EDGE
-            top = shelf.row_top - FRAME_EDGE
+            left, top = blocks[0].x - FRAME_EDGE, shelf.row_top - FRAME_EDGE
+            wide = blocks[-1].x + blocks[-1].width + FRAME_EDGE - left
             look = f'rx="8" fill="{PAPER}" stroke="{FRAME}"'
-            marks.append(rect(left, top, right - left, shelf.end - top, look))
-            marks.append(
-                text_mark(
-                    f"on {device}", left + 6, shelf.end - 6,
-                    size=SMALL, fill=FAINT, anchor="start", room=right - left - 8,
-                )
-            )  # fmt: skip
-        return marks
+            yield pen.rect(left, top, wide, shelf.end - top, look)
+            look = {"anchor": "start", "room": wide - 8}
+            yield pen.small_mark(f"on {device}", left + 6, shelf.end - 6, **look)
 
-    def _draw_copies(self) -> None:
-        block_of, shelf_of = self._block_of(), self._shelf_of()
-        memories = self.story.memories
-        for source, copy in self.arrows:
-            one, other = block_of[source], block_of[copy]
-            away = memories.index(other.memory) - memories.index(one.memory)
-            if shelf_of[source] is shelf_of[copy]:
-                y = shelf_of[source].row_top + CELL_HEIGHT / 2
-                begin, end = one.side(away > 0), other.side(away < 0)
-                path = f"M{rounded(begin)} {rounded(y)}H{rounded(end)}"
-                label = (begin + end) / 2, y - 7, "middle"
-            else:
-                y = shelf_of[source].row_top + CELL_HEIGHT / 2
-                foot = shelf_of[copy].row_top + CELL_HEIGHT / 2
-                begin, end, lane = one.side(False), other.side(False), EDGE + 3
-                down = 8 if foot > y else -8
-                path = (
-                    f"M{rounded(begin)} {rounded(y)}H{lane + 8:g}q-8 0-8 {down}"
-                    f"V{rounded(foot - down)}q0 {down} 8 {down}H{rounded(end)}"
-                )
-                away = 1
-                above = max(shelf_of[source].row_top, shelf_of[copy].row_top)
-                shelf = next(s for s in self.shelves if s.row_top == above)
-                label = lane + 7, shelf.tag_top - shelf.sky.height - 5, "start"
-                y = foot
-            head = f"M{rounded(end - 6 * _sign(away))} {rounded(y - 5)}"
-            head += f"l{6 * _sign(away)} 5l{-6 * _sign(away)} 5"
-            line = f'fill="none" stroke="{FAINT}" stroke-width="2"'
-            text = text_mark(
-                "copied", label[0], label[1], size=SMALL, fill=FAINT, anchor=label[2]
-            )
-            self.marks.append(
-                f'<g class="tm-copy"><path d="{path}" {line} stroke-dasharray="4 4"/>'
-                f'<path d="{head}" {line}/>{text}</g>'
-            )
-
-
-def _sign(number: float) -> int:
-    return 1 if number > 0 else -1
+    def _copy(self, one: _Block, other: _Block) -> str:
+        """Draw the dashed arrow from a row to its copy, beside it or below."""
+        y, foot = (at.shelf.row_top + HIGH / 2 for at in (one, other))
+        is_beside = one.shelf is other.shelf
+        way = -6 if is_beside and other.x < one.x else 6
+        is_right = is_beside and way > 0
+        begin, end = one.side(is_right), other.side(way < 0)
+        if is_beside:
+            d = pen.placed("M{} {}H{}", begin, y, end)
+            x, above, anchor = (begin + end) / 2, y - 7, "middle"
+        else:
+            lane, down = EDGE + 3, 8 if foot > y else -8
+            d = pen.placed("M{} {}H{}q-8 0-8 {}", begin, y, lane + 8, down)
+            d += pen.placed("V{}q0 {} 8 {}H{}", foot - down, down, down, end)
+            lower = max(one.shelf, other.shelf, key=lambda shelf: shelf.row_top)
+            x, above, anchor = lane + 7, lower.pill_top - lower.sky - 5, "start"
+        head = pen.placed("M{} {}l{} 5l{} 5", end - way, foot - 5, way, -way)
+        text = pen.small_mark("copied", x, above, anchor=anchor)
+        dashed = pen.line_mark(d, FAINT, 2, "4 4")
+        return f'<g class="tm-copy">{dashed}{pen.line_mark(head, FAINT, 2)}{text}</g>'

@@ -1,54 +1,57 @@
-"""What a scene tells of an observation: memories, names on them, ways of gradients."""
+"""Say what a drawing tells: memories, the names on them, ways of gradients and copies.
+
+A ``Story`` is what is drawn; its caption, its words for who cannot see it and the table
+that ``print`` shows are made here too.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import ceil, prod
 
 from tensor_maps.pen import COLOURS, FAINT, TROUBLE
-from tensor_maps.words import as_tuple, facts_of, size_of
+from tensor_maps.words import as_tuple, count_of, listing, size_of
 
-COPIES = {"CloneBackward0", "ToCopyBackward0", "CopyBackwards"}
-# Between a copy and what it was made from these change how it is read, not its memory.
-VIEWS = {
-    "AliasBackward0", "AsStridedBackward0", "ExpandBackward0", "PermuteBackward0",
-    "SelectBackward0", "SliceBackward0", "SqueezeBackward0", "SqueezeBackward1",
-    "TBackward0", "TransposeBackward0", "UnsqueezeBackward0", "ViewBackward0",
-}  # fmt: skip
+WHOLE, TINY = [(0.0, 1.0)], 1e-6
 MOST_IN_GRID, MOST_ROWS = 12, 4
-NUMBERS = ("no", "one", "two", "three", "four", "five")
-
-
+SIGNS = {"leaf", "frozen"}
+MOST_LEAVES = 2  # are named in a table
+MOST_LISTED = 6  # with fewer names, a caption lists all
 KINDS = {"tensor", "array"}  # of other things only the kind is said, as "a number"
 
 
 @dataclass(eq=False)
 class Tag:
-    """A name on a memory, or on none.
+    """The names of an object on a memory, or on none.
 
     ``parts`` are the stretches of the memory that it holds, from 0 to 1; there are
-    none for a name that holds all of it. ``raises`` is the class of an error. ``sign``
-    is "leaf" for a leaf that requires grad, and "frozen" for a parameter that does
-    not. ``is_new`` says that a ring is drawn around it. ``grid`` has, row by row, the
-    cells that it reads, if their order is not that of the memory.
+    none for what holds all of it. ``raises`` is the class of an error. ``sign`` is
+    "leaf" for a leaf that requires grad, and "frozen" for a parameter that does not.
+    ``is_new`` says that a ring is drawn around it. ``grid`` has, row by row, the cells
+    that it reads, if their order is not that of the memory.
     """
 
-    name: str
+    names: list[str]
     tensor: int | None = None
-    parts: list[tuple[float, float]] = field(default_factory=list)
     raises: str = ""
     sign: str = ""
     is_new: bool = False
+    parts: list[tuple[float, float]] = field(default_factory=list)
     grid: list[list[int]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """All names."""
+        return ", ".join(self.names)
 
 
 @dataclass(eq=False)
 class Memory:
-    """A row of cells and the names on it.
+    """A row of cells and the names on it; without memory there are no cells.
 
-    ``columns`` is how many cells a row of a matrix has, if a name shows one; ``cells``
-    is empty where there is no memory.
+    ``columns`` is how many cells a row of a matrix has, if a name shows one.
     """
 
     number: int | None
@@ -69,22 +72,14 @@ class Memory:
     @property
     def unheld(self) -> set[int]:
         """The cells that no name on this memory holds."""
-        if any(not tag.parts for tag in self.tags):
-            return set()
-        held = {at for tag in self.tags for at in self.held(tag)}
-        return set(range(len(self.cells))) - held
+        return set(range(len(self.cells))).difference(*map(self.held, self.tags))
 
     def held(self, tag: Tag) -> list[int]:
         """Return the cells that a name holds a part of."""
-        count = len(self.cells)
-        return [
-            at
-            for at in range(count)
-            if any(
-                start * count < at + 1 - 1e-6 and stop * count > at + 1e-6
-                for start, stop in tag.parts
-            )
-        ]
+        count, held = len(self.cells), set()
+        for start, stop in tag.parts or WHOLE:
+            held.update(range(int(start * count + TINY), ceil(stop * count - TINY)))
+        return sorted(held)
 
 
 Pairs = list[tuple[Tag, Tag]]
@@ -101,7 +96,7 @@ class Story:
 
     @property
     def devices(self) -> list[str]:
-        """Return the devices in order of appearance."""
+        """The devices in order of appearance."""
         return list(dict.fromkeys(one.device for one in self.memories if one.device))
 
 
@@ -112,324 +107,331 @@ def story_of(
     copies: Iterable[tuple[str, str]] = (),
     ringed: Iterable[str] = (),
 ) -> Story:
-    """Return what there is to draw; the parameters are those of ``scene``."""
+    """Return what there is to draw; the parameters are those of ``draw_scene``."""
     raises, ringed = dict(raises or {}), set(ringed)
     wanted = None if names is None else set(names)
     tags: dict[int, Tag] = {}
     for number, seen in enumerate(observed["tensors"]):
-        if seen["names"] and (wanted is None or wanted & set(seen["names"])):
-            error = next((raises.pop(n) for n in seen["names"] if n in raises), "")
-            tags[number] = Tag(", ".join(seen["names"]), number, raises=error)
-            tags[number].sign = sign_of(seen)
-            tags[number].is_new = not ringed.isdisjoint(seen["names"])
+        own, state = set(seen["names"]), state_of(seen)
+        if own and (wanted is None or wanted & own):
+            tag = tags[number] = Tag(seen["names"], number, is_new=bool(ringed & own))
+            tag.sign = state if state in SIGNS else ""
+            tag.raises = next((raises.pop(n) for n in tag.names if n in raises), "")
     memories = _memories(observed, tags)
-    told = [
-        pair
-        for pair in _copies(observed, tags)
-        if _memory_of(memories, pair[0]) is not _memory_of(memories, pair[1])
-    ]
-    by_name = {n: tag for tag in tags.values() for n in tag.name.split(", ")}
-    told += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= set(by_name)]
-    told = list(dict.fromkeys(told))
-    flows = _flows(observed, tags)
-    stops = _stops(observed, memories, told, flows)
     for name, error in raises.items():  # what never came to be
-        ghost = Tag(name, raises=error)
-        memories.append(Memory(None, TROUBLE, tags=[ghost]))
-    return Story(_in_order(memories, told), flows, stops, told)
+        memories.append(Memory(None, TROUBLE, tags=[Tag([name], raises=error)]))
+    on = {tag: memory for memory in memories for tag in memory.tags}
+    by_name = {name: tag for tag in tags.values() for name in tag.names}
+    made = [(a, b) for b, a in _ways(observed, tags, "made_of") if on[a] is not on[b]]
+    made += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= by_name.keys()]
+    made = list(dict.fromkeys(made))
+    flows = _ways(observed, tags, "flows")
+    stops = _stops(observed["tensors"], memories, made, flows)
+    memories = _in_order(memories, [(on[a], on[b]) for a, b in made])
+    return Story(memories, flows, stops, made)
 
 
 def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
     memories, colours = [], colours_of(observed, tags)
-    for number, storage in enumerate(observed["storages"]):
-        windows = [one for one in storage["windows"] if one["tensor"] in tags]
-        if not windows:
-            continue
-        colour = colours[number]
-        made = Memory(number, colour, storage["device"])
-        made.cells = list(storage["cells"] or [size_of(storage["bytes"])])
-        made.dashed = not storage["addressed"]
+    dtypes = Counter(observed["tensors"][number]["dtype"] for number in tags)
+    usual = max(dtypes, key=lambda one: (dtypes[one], one == "float32"), default="")
+    for place, (number, colour) in enumerate(colours.items(), 1):
+        storage, facts = observed["storages"][number], {}
+        whole, cells = storage["bytes"], storage["cells"]
+        made = Memory(number, colour, storage["device"], cells or [size_of(whole)])
+        made.dashed = "dashed" in storage  # no tensor's memory
         made.changed = set(storage.get("changed_cells", ()))
-        if storage.get("changed") and not storage["cells"]:
+        if storage.get("changed") and not cells:
             made.changed = {0}
-        for window in windows:
-            tag = tags[window["tensor"]]
+        for window in storage["windows"]:
+            if window["tensor"] not in tags:
+                continue
+            tag, seen = tags[window["tensor"]], observed["tensors"][window["tensor"]]
             if not window["covers_all"]:
-                tag.parts = [
-                    (start / storage["bytes"], stop / storage["bytes"])
-                    for start, stop in window["runs"]
-                ]
+                tag.parts = [(a / whole, b / whole) for a, b in window["runs"]]
             # z.real steps through parts of the cells of a complex z.
-            if observed["tensors"][window["tensor"]]["dtype"] == storage["dtype"]:
-                tag.grid = _grid(storage, window)
+            if cells and seen["dtype"] == storage["dtype"]:
+                tag.grid = _grid(window)
+                if len(window["shape"]) > 1 and _is_in_order(window):
+                    made.columns = made.columns or window["shape"][-1]
+            facts[tag.name] = _facts(seen, storage, window, usual)
             made.tags.append(tag)
-        made.columns = _columns(storage, windows)
-        made.lines = _lines(observed, storage, windows, tags)
-        if colour == FAINT and list(colours).index(number) >= len(COLOURS):
-            made.lines.insert(0, f"memory {list(colours).index(number) + 1}")
+        made.lines = _lines(facts)
+        if colour == FAINT and place > len(COLOURS):
+            made.lines.insert(0, f"memory {place}")
         memories.append(made)
     for number, tag in tags.items():
         seen = observed["tensors"][number]
         if seen["storage"] is None:
-            lines = [seen["memory"]] if seen["memory"] else []
-            device = seen.get("device") or ""
-            memories.append(Memory(None, FAINT, device, tags=[tag], lines=lines))
+            why, device = [seen["memory"]], seen["device"]
+            memories.append(Memory(None, FAINT, device, tags=[tag], lines=why))
     return memories
 
 
-def colours_of(observed: dict, tensors: Iterable[int]) -> dict[int, str]:
+def colours_of(observed: dict, tensors: Collection[int]) -> dict[int, str]:
     """Return the colour of each memory that some tensors are on, by its number.
 
     One that was given a ``colour`` has it; the others take what these leave.
     """
+    given = [storage.get("colour") for storage in observed["storages"]]
+    left = (colour for at, colour in enumerate(COLOURS) if at not in given)
     found: dict[int, str] = {}
-    given: dict[int, int] = {}
     for number, storage in enumerate(observed["storages"]):
-        if "colour" in storage:
-            given.setdefault(storage["colour"], number)
-    left = [colour for at, colour in enumerate(COLOURS) if at not in given]
-    for number, storage in enumerate(observed["storages"]):
-        on_it = [window["tensor"] for window in storage["windows"]]
-        on_it = [tensor for tensor in on_it if tensor in tensors]
-        if on_it and given.get(storage.get("colour")) == number:
-            found[number] = COLOURS[storage["colour"]]
-        elif on_it:
-            kind = observed["tensors"][on_it[0]]["kind"]
-            has_colour = left and (storage["addressed"] or kind in KINDS)
-            found[number] = left.pop(0) if has_colour else FAINT
+        if any(window["tensor"] in tensors for window in storage["windows"]):
+            own = None if given[number] is None else COLOURS[given[number]]
+            if own is None or own in found.values():
+                own = FAINT if "dashed" in storage else next(left, FAINT)
+            found[number] = own
     return found
 
 
-def sign_of(seen: dict) -> str:
-    """Return what the tag of a tensor says of it: "leaf", "frozen" or nothing."""
-    if seen["requires_grad"] and seen["is_leaf"]:
-        return "leaf"
-    return "frozen" if seen.get("parameter") and not seen["requires_grad"] else ""
+def _dense(shape: list[int]) -> list[int]:
+    return [prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
-def _grid(storage: dict, window: dict) -> list[list[int]]:
+def _grid(window: dict) -> list[list[int]]:
     """Return the cells that a small window reads, in its own shape.
 
     There are none if it reads all cells in order, or a row of them that bars show, or
     where pictures have to be low (``is_low``).
     """
     shape, strides, first = window["shape"], window["strides"], window["offset"]
-    if not storage["cells"] or None in (strides, first) or window.get("is_low"):
+    if _is_in_order(window) or window.get("is_low") or None in (strides, first):
         return []
     axes = [axis for axis in zip(shape, strides, strict=True) if axis[0] != 1]
     if len(axes) == 1 and axes[0][1] <= 0:
         axes.insert(0, (1, 0))
-    is_plain = strides == _dense(shape) and window["covers_all"]
-    if is_plain or len(axes) != 2 or not 0 < math.prod(shape) <= MOST_IN_GRID:
+    if len(axes) != 2 or axes[0][0] > MOST_ROWS or prod(shape) > MOST_IN_GRID:
         return []
     (rows, down), (columns, right) = axes
-    grid = [[first + row * down + at * right for at in range(columns)]
-            for row in range(rows)]  # fmt: skip
-    return grid if rows <= MOST_ROWS else []
+    steps = [[row * down + at * right for at in range(columns)] for row in range(rows)]
+    return [[first + step for step in row] for row in steps if row]
 
 
-def _columns(storage: dict, windows: list[dict]) -> int:
-    """Return how many cells a row of the matrix has that lies in order on a memory."""
-    if not storage["cells"]:
-        return 0
-    for window in windows:
-        shape, strides = window["shape"], window["strides"]
-        if not window["covers_all"] or strides is None or len(shape or ()) < 2:
-            continue
-        if strides == _dense(shape) and math.prod(shape) == len(storage["cells"]):
-            return shape[-1]
-    return 0
+# Facts --------------------------------------------------------------------------------
 
 
-def _dense(shape: list[int]) -> list[int]:
-    """Return the strides of what lies in order, without a gap."""
-    return [math.prod(shape[at + 1 :]) for at in range(len(shape))]
-
-
-def _lines(
-    observed: dict, storage: dict, windows: list[dict], tags: dict[int, Tag]
-) -> list[str]:
-    """Return what is said under a memory: what a reader would not take for granted."""
-    facts = {
-        tags[window["tensor"]].name: _facts(observed, storage, window)
-        for window in windows
-    }
-    common = [
-        fact
-        for fact in next(iter(facts.values()))
-        if all(fact in others for others in facts.values())
-    ]
-    is_told = storage["addressed"] or not KINDS.intersection(
-        observed["tensors"][window["tensor"]]["kind"] for window in windows
-    )
-    said = [] if is_told else ["no memory address"]
-    lines = [", ".join([*common, *said])]
-    for name, own in facts.items():
-        if rest := [fact for fact in own if fact not in common]:
-            lines.append(f"{name}: {', '.join(rest)}")
+def _lines(facts: dict[str, list[str]]) -> list[str]:
+    """Return what is said under a memory, first what is true of all names on it."""
+    first, *others = facts.values()
+    common = [fact for fact in first if all(fact in other for other in others)]
+    lines = [", ".join(common)]
+    for name, said in facts.items():
+        rest = ", ".join(fact for fact in said if fact not in common)
+        lines.append(f"{name}: {rest}" if rest else "")
     return [line for line in lines if line]
 
 
-def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
-    seen, shape = observed["tensors"][window["tensor"]], window["shape"]
+def _facts(seen: dict, storage: dict, window: dict, usual_dtype: str) -> list[str]:
+    """Say under a row what a reader would not take for granted."""
     if seen["kind"] not in KINDS:
         return [seen["kind"]]
-    facts = facts_of(observed, storage, window)
-    is_shape = [fact.startswith("shape ") for fact in facts]
     said = ["array"] if seen["kind"] == "array" and seen["names"] != ["array"] else []
-    if sum(length != 1 for length in shape or ()) > 1:
+    shape, is_shown = window["shape"], window["runs"] and storage["cells"]
+    whole = [one["shape"] for one in storage["windows"] if one["covers_all"]]
+    if sum(length != 1 for length in shape) > 1:
         said.append(" \N{MULTIPLICATION SIGN} ".join(map(str, shape)))
-    elif any(is_shape) and not (window["runs"] and storage["cells"]):
+    elif not is_shown and not (_is_in_order(window) and all(s == shape for s in whole)):
         said.append(f"shape {as_tuple(shape)}")
-    strides = window["strides"]
-    known = {"values changed", "offset 0"}
-    if strides is not None and strides == _dense(shape or ()):
-        known.add(f"stride {as_tuple(strides)}")
-    said += [
-        fact
-        for fact, skip in zip(facts, is_shape, strict=True)
-        if not skip and fact not in known
-    ]
-    if seen["gradient"] not in (None, "None"):
-        new = ", new" if seen.get("arrived") else ", changed"
-        new = new if "gradient" in seen.get("changed", ()) else ""
-        said.append(f"grad {seen['gradient']}{new}")
-    return said
+    known = {"offset 0", f"stride {as_tuple(_dense(shape))}"}
+    said += [one for one in facts_of(seen, window, usual_dtype) if one not in known]
+    new = ", new" if seen.get("arrived") else ", changed"
+    new *= "gradient" in seen.get("changed", ())
+    return said + [gradient + new for gradient in gradient_of(seen)]
+
+
+def facts_of(seen: dict, window: dict, usual_dtype: str) -> list[str]:
+    """Say of a tensor on a storage what is unusual, but for its shape."""
+    offset, stride = window["offset"], f"stride {as_tuple(window['strides'])}"
+    if offset is None:  # in bytes, if these do not divide
+        offset = count_of(window["offset_bytes"], "byte")
+    if window["strides"] is None:
+        first, *others = window["stride_bytes"]
+        stride = f"strides {(first, *others)} in bytes"
+        stride = stride if others else f"stride {count_of(first, 'byte')}"
+    found = {
+        "empty": not window["runs"],
+        seen["dtype"]: seen["dtype"] != usual_dtype,
+        f"offset {offset}": window["offset_bytes"] or not window["covers_all"],
+        stride: not _is_in_order(window),
+        # The values that a new parameter begins with were written into it.
+        f"version {seen['version']}": (seen["version"] or 0) > seen["parameter"],
+        seen["memory"]: seen["memory"],
+    }
+    return [fact for fact, is_unusual in found.items() if is_unusual]
+
+
+def _is_in_order(window: dict) -> bool:
+    """Whether a tensor is all of its storage, one element after the other."""
+    dense = _dense(window["shape"])
+    steps = zip(window["shape"], window["strides"] or dense, dense, strict=True)
+    return window["covers_all"] and all(n == 1 or a == b for n, a, b in steps)
+
+
+def gradient_of(seen: dict) -> list[str]:
+    """Say which gradient a tensor has, if it has one."""
+    return [] if seen["gradient"] in (None, "None") else [f"grad {seen['gradient']}"]
 
 
 # Ways of gradients and copies ---------------------------------------------------------
 
 
-def _onward(observed: dict) -> dict[int, list[tuple[int, int]]]:
-    onward: dict[int, list[tuple[int, int]]] = {}
-    for edge in observed["edges"]:
-        onward.setdefault(edge["result"], []).append((edge["input"], edge["output"]))
-    return onward
-
-
-def _ends(observed: dict, node: int, output: int, tags: Iterable[int]) -> list[int]:
-    """Return the tensors with a tag that are this output of a node."""
-    return [
-        tensor
-        for tensor in observed["nodes"][node]["tensors"]
-        if tensor in tags
-        and (
-            observed["nodes"][node]["kind"] != "operation"
-            or observed["tensors"][tensor]["output"] == output
-        )
-    ]
-
-
-def _flows(observed: dict, tags: dict[int, Tag]) -> Pairs:
-    """Return from which name to which next one a gradient flows."""
-    onward, next_of = _onward(observed), {}
+def _ways(observed: dict, tags: dict[int, Tag], key: str) -> Pairs:
+    """Return each tag with the next ones behind it, or that it is a copy of."""
+    ways = []
     for start in tags:
-        first = observed["tensors"][start]["node"]
-        met, waiting = {first}, [first]
-        found: dict[int, None] = {}
-        while waiting:
-            for node, output in onward.get(waiting.pop(), ()):
-                ends = _ends(observed, node, output, tags)
-                found.update(dict.fromkeys(one for one in ends if one != start))
-                if not ends and node not in met:
-                    met.add(node)
-                    waiting.append(node)
-        next_of[start] = found
-    for start in tags:  # a walk that ended early knows less than what was counted
-        reached, waiting = {start}, [start]
-        while waiting:
-            for one in next_of[waiting.pop()]:
-                if one not in reached:
-                    reached.add(one)
-                    waiting.append(one)
-        for leaf in observed["tensors"][start].get("reaches") or ():
-            if leaf in tags and leaf not in reached:
-                next_of[start][leaf] = None
-    pairs = [(tags[a], tags[b]) for a, ends in next_of.items() for b in sorted(ends)]
-    return list(dict.fromkeys(pairs))
+        found, waiting = set(), [(start, key == "flows")]
+        for at, copied in waiting:  # which grows on the way
+            for one in observed["tensors"][at][key]:
+                end, is_copy = (one, True) if key == "flows" else one
+                way = end, is_copy or copied
+                if end in tags:
+                    found |= {end} if way[1] and end != start else set()
+                elif way not in waiting:
+                    waiting.append(way)
+        ways += [(tags[start], tags[end]) for end in sorted(found)]
+    return ways
 
 
-def _copies(observed: dict, tags: dict[int, Tag]) -> Pairs:
-    """Return each name that the graph says was copied, with that of its copy."""
-    onward, nodes, found = _onward(observed), observed["nodes"], []
-    for copy in tags:
-        first = observed["tensors"][copy]["node"]
-        waiting = [(first, False)] if first is not None else []
-        met = set(waiting)
-        while waiting:
-            here, copied = waiting.pop()
-            label = nodes[here]["label"]
-            if label not in COPIES | VIEWS:
-                continue
-            copied = copied or label in COPIES
-            for node, output in onward.get(here, ()):
-                ends = _ends(observed, node, output, tags)
-                if copied:
-                    found += [(tags[one], tags[copy]) for one in ends if one != copy]
-                if not ends and (node, copied) not in met:
-                    met.add((node, copied))
-                    waiting.append((node, copied))
-    return found
-
-
-def _stops(observed: dict, memories: list[Memory], copies: Pairs, ways: Pairs) -> Pairs:
+def _stops(
+    tensors: list[dict], memories: list[Memory], copies: Pairs, flows: Pairs
+) -> Pairs:
     """Return what shares with, or was copied from, what requires grad, but is cut."""
-
-    def needs(tag: Tag) -> bool:
-        return bool(observed["tensors"][tag.tensor]["requires_grad"])
-
-    def is_cut(tag: Tag, other: Tag) -> bool:
-        """Whether a name begins anew what the other one is part of."""
-        if tag is other or not needs(other) or (other, tag) in ways:
-            return False
-        # Of two that begin anew the later one is the cut, as far as names tell.
-        is_leaf = observed["tensors"][other.tensor]["is_leaf"]
-        later = other.tensor < tag.tensor
-        if needs(tag):
-            return later and bool(observed["tensors"][tag.tensor]["is_leaf"])
-        return later or not is_leaf
-
-    found = []
-    source_of = {copy: source for source, copy in copies}
-    for memory in memories:
-        for tag in memory.tags:
-            others = memory.tags + ([source_of[tag]] if tag in source_of else [])
-            cuts = [
-                one
-                for one in others
-                if not tag.raises and is_cut(tag, one) and _overlap(tag, one)
-            ]
-            found += [(tag, one) for one in cuts[:1]]
-    return found
+    found, source_of = {}, {copy: source for source, copy in copies}
+    tags = [(tag, one) for one in memories for tag in one.tags if not tag.raises]
+    for tag, memory in tags:
+        for other in [*memory.tags, source_of.get(tag, tag)]:
+            if other is tag or (other, tag) in flows:
+                continue
+            one, two = tensors[tag.tensor], tensors[other.tensor]
+            needs, is_later = one["requires_grad"], other.tensor < tag.tensor
+            # Of two that begin anew the later one is the cut, as far as names tell.
+            is_anew = is_later and (one["is_leaf"] or not needs)
+            is_cut = is_anew or not (needs or two["is_leaf"])
+            if two["requires_grad"] and is_cut and _overlap(tag, other):
+                found.setdefault(tag, other)
+    return list(found.items())
 
 
 def _overlap(tag: Tag, other: Tag) -> bool:
-    """Whether two tags hold a part of a memory in common, or what was copied."""
-    whole = [(0.0, 1.0)]
+    """Whether two hold a part of a memory in common, or of what was copied."""
     return any(
         start < end and begin < stop
-        for start, stop in tag.parts or whole
-        for begin, end in other.parts or whole
+        for start, stop in tag.parts or WHOLE
+        for begin, end in other.parts or WHOLE
     )
 
 
-def _memory_of(memories: list[Memory], tag: Tag) -> Memory | None:
-    return next((one for one in memories if tag in one.tags), None)
-
-
-def _in_order(memories: list[Memory], copies: Pairs) -> list[Memory]:
+def _in_order(
+    memories: list[Memory], copies: list[tuple[Memory, Memory]]
+) -> list[Memory]:
     """Set what is on one device side by side, and a copy after what it was made of.
 
     Copies of copies stand in the order in which they were made, wherever they are.
     """
-    way = [_memory_of(memories, tag) for tag in dict.fromkeys(sum(copies, ()))]
-    if len(copies) > 1 and way == memories:
+    if len(copies) > 1 and list(dict.fromkeys(sum(copies, ()))) == memories:
         return memories
     devices = list(dict.fromkeys(memory.device for memory in memories))
     ordered = sorted(memories, key=lambda memory: devices.index(memory.device))
     for source, copy in copies:
-        first, second = _memory_of(ordered, source), _memory_of(ordered, copy)
-        if first and second and first.device == second.device:
-            ordered.remove(second)
-            ordered.insert(ordered.index(first) + 1, second)
+        if source is not copy and source.device == copy.device:
+            ordered.remove(copy)
+            ordered.insert(ordered.index(source) + 1, copy)
     return ordered
+
+
+# Words --------------------------------------------------------------------------------
+
+
+def caption_of(story: Story) -> str:
+    """Say in a few words what shares, what was copied, and where gradients stop."""
+    said = []
+    for memory in story.memories:
+        names = [name for tag in memory.tags for name in tag.names]
+        if len(names) > 1:
+            what = "are the same object" if len(memory.tags) == 1 else "share memory"
+            said.append(f"{listing(names)} {what}.")
+    made: dict[str, list[str]] = {}  # of each copy, what it was copied from
+    for source, copy in story.copies:
+        # One name of an object: what its others are has been said.
+        made.setdefault(copy.names[0], []).append(source.names[0])
+    for sources in dict.fromkeys(map(tuple, made.values())):
+        copies = [copy for copy, those in made.items() if tuple(those) == sources]
+        what = "are copies" if copies[1:] else "is a copy"
+        if sources[1:]:
+            what = "hold copies" if copies[1:] else "holds copies"
+        said.append(f"{listing(copies)} {what} of {listing(sources)}.")
+    names = [tag.name for one in story.memories if one.cells for tag in one.tags]
+    if not said and len(names) == 1:
+        said.append(f"{names[0]} has its own memory.")
+    elif not said and names:
+        all_names = listing(names) if len(names) < MOST_LISTED else "These tensors"
+        said.append(f"{all_names} don't share memory.")
+    tags = [tag for one in story.memories for tag in one.tags]
+    if frozen := [tag.name for tag in tags if tag.sign == "frozen"]:
+        said.append(f"{listing(frozen)} {'are' if frozen[1:] else 'is'} frozen.")
+    if stops := [tag.name for tag, _ in story.stops]:
+        said.append(f"No gradient flows back through {listing(stops)}.")
+    if len(story.devices) == 1 and story.devices != ["cpu"]:
+        said.append(f"The memory is on {story.devices[0]}.")
+    return " ".join(said)
+
+
+def words_of(story: Story) -> str:
+    """Say all that is drawn, for who cannot see it."""
+    said = [caption_of(story)]
+    for memory in story.memories:
+        names = listing([tag.name for tag in memory.tags])
+        lines = filter(None, [" ".join(memory.cells), *memory.lines])
+        said.append(f"{names}: {'; '.join(lines)}.")
+        raising = [tag for tag in memory.tags if tag.raises]
+        said += [f"{tag.name} raises {tag.raises}." for tag in raising]
+    for start in dict.fromkeys(start for start, _ in story.flows):
+        ends = listing([end.name for tag, end in story.flows if tag is start])
+        said.append(f"A gradient flows from {start.name} back to {ends}.")
+    return " ".join(filter(None, said))
+
+
+def table_of(observed: dict) -> str:
+    """Return aligned lines, one a tensor, with its values, gradient and memory."""
+    rows = []
+    for place, seen in enumerate(observed["tensors"]):
+        memory, number = seen["memory"], seen["storage"]
+        if number is not None:
+            storage, memory = observed["storages"][number], f"memory {number + 1}"
+            windows = {window["tensor"]: window for window in storage["windows"]}
+            dtype, device = storage["dtype"], storage["device"]
+            if place == min(windows):  # the first on it
+                memory += f": {size_of(storage['bytes'])}, {dtype}, {device}"
+            facts = facts_of(seen, windows[place], dtype)
+            memory += f"; {', '.join(facts)}" if facts else ""
+        values = seen["values"] or f"shape {as_tuple(seen['shape'])}"
+        ways = [state_of(seen) or _leaves_of(observed, seen), *gradient_of(seen)]
+        rows.append((", ".join(seen["names"]), values, ", ".join(ways), memory))
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
+    return "\n".join([*lines, *observed["notes"]]) or "Nothing to draw."
+
+
+def state_of(seen: dict) -> str:
+    """Say what autograd knows of a tensor; nothing of the result of an operation."""
+    found = {
+        "array": seen["kind"] == "array",
+        "": seen["operation"],
+        "leaf": seen["requires_grad"] and seen["is_leaf"],
+        "requires grad": seen["requires_grad"],  # and its operation cannot be read
+        "frozen": seen["parameter"],
+        "inference": seen["inference"],
+    }
+    return next((state for state, is_so in found.items() if is_so), "no grad")
+
+
+def _leaves_of(observed: dict, seen: dict) -> str:
+    """Say to which leaves a gradient flows from the result of an operation."""
+    names = [observed["tensors"][at]["names"][0] for at in seen["reaches"]]
+    said, others = names[:MOST_LEAVES], len(names[MOST_LEAVES:])
+    if others := others + seen["reaches_unnamed"]:
+        said.append(f"{others} more" if names else f"{others} without a name")
+    if seen["reaches_more"]:
+        said.append("what lies behind 2,000 operations")
+    return f"{seen['operation']} -> {listing(said) or 'no leaf'}"

@@ -1,51 +1,36 @@
-"""Assertions on shared memory and on gradients, for tests.
+"""Assert in tests what shares memory, and which tensors a gradient reaches.
 
-For example::
-
-    from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
-
-    def test_target_network():
-        target = copy.deepcopy(net)
-        assert_no_sharing(net, target)
-        assert_gradient_reaches(loss(net(x)), net)
+For example ``assert_no_sharing(net, copy.deepcopy(net))``.
 """
 
 from __future__ import annotations
 
-import itertools
 import sys
-from collections.abc import Iterable
-from types import FrameType
-from typing import Any
 
 import torch
 
-from tensor_maps.relations import flows_in, sharing_in, why_not_reached
-from tensor_maps.words import count_of
+from tensor_maps.relations import compare, why_not_reached
+from tensor_maps.words import count_of, listing
 
-# Of many, as many are told.
-MOST_TOLD = 5
+MOST_TOLD = 5  # names
 
 
 def assert_no_sharing(*values: object) -> None:
     """Assert that no two of the values have a byte of memory in common.
 
-    Parameters
-    ----------
-    *values
-        Two or more tensors, arrays, modules, optimizers or containers of these, of
-        any shape and on any device. Tensors inside the same value may share.
+    The values are two or more tensors or arrays of any shape and on any device, or
+    objects that hold some, such as modules. Tensors inside the same value may share.
 
     Raises
     ------
     AssertionError
         If two share memory (the message says how), or if it isn't known because one
-        is sparse or nested.
+        is sparse or nested, or wraps other tensors.
     TypeError
         If fewer than two are given, or one contains no tensor.
     """
     __tracebackhide__ = True
-    for one in _compared(sys._getframe(1), "assert_no_sharing", values):
+    for one in compare(sys._getframe(1), "assert_no_sharing", values):
         if one.shares or not one.known:
             raise AssertionError(one.why)
 
@@ -53,80 +38,52 @@ def assert_no_sharing(*values: object) -> None:
 def assert_sharing(*values: object) -> None:
     """Assert that each two of the values have a byte of memory in common.
 
-    The parameters and errors are those of :func:`assert_no_sharing`. The message says
-    why two values don't share memory.
+    The values and errors are those of :func:`assert_no_sharing`. The message says why
+    two values don't share memory.
     """
     __tracebackhide__ = True
-    for one in _compared(sys._getframe(1), "assert_sharing", values):
+    for one in compare(sys._getframe(1), "assert_sharing", values):
         if not one.shares:
             raise AssertionError(one.why)
-
-
-def _compared(frame: FrameType, caller: str, values: tuple) -> Iterable[Any]:
-    if len(values) < 2:
-        raise TypeError(
-            f"{caller}() takes at least two tensors, arrays, modules or containers, "
-            f"not {len(values)}"
-        )
-    for one, other in itertools.combinations(range(len(values)), 2):
-        yield sharing_in(frame, caller, values, (one, other))
 
 
 def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """Assert that ``loss.backward()`` gives a gradient to each of the tensors.
 
-    It follows the graph and doesn't run ``backward()``.
-
-    Parameters
-    ----------
-    loss
-        A tensor of any shape.
-    *values
-        Modules (their parameters), tensors, and containers of these. Buffers of a
-        module are ignored.
+    It follows the graph behind ``loss``, of any shape, and doesn't run ``backward()``.
+    The values are modules (their parameters, not their buffers), tensors, and
+    containers of these.
 
     Raises
     ------
     AssertionError
-        If one isn't reached. The message has its name and the reason.
+        If some aren't reached. The message has their names and the reason.
     TypeError, RuntimeError
         As :func:`tensor_maps.flows`.
     """
     __tracebackhide__ = True
-    caller = "assert_gradient_reaches"
-    flow, tensors = _flow(sys._getframe(1), caller, loss, values)
-    cut = [
-        why_not_reached(loss, name, flow, tensors)
-        for name, reached in flow.items()
-        if not reached
-    ]
+    cut: dict[str, list[str]] = {}
+    frame, caller = sys._getframe(1), "assert_gradient_reaches"
+    for name, why in why_not_reached(frame, caller, loss, values).items():
+        if why:
+            cut.setdefault(why, []).append(name)
     if cut:
-        raise AssertionError("no gradient reaches " + _few(cut))
+        said = [f"{_few(names)}: {why}" for why, names in cut.items()]
+        raise AssertionError("no gradient reaches " + "; ".join(said))
 
 
 def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """Assert that ``loss.backward()`` gives no gradient to any of the tensors.
 
-    The parameters and errors are those of :func:`assert_gradient_reaches`.
+    The values and errors are those of :func:`assert_gradient_reaches`.
     """
     __tracebackhide__ = True
-    caller = "assert_no_gradient_reaches"
-    flow, _ = _flow(sys._getframe(1), caller, loss, values)
-    reached = [name for name, is_reached in flow.items() if is_reached]
-    if reached:
-        raise AssertionError("a gradient reaches " + _few(reached))
+    frame, caller = sys._getframe(1), "assert_no_gradient_reaches"
+    whys = why_not_reached(frame, caller, loss, values)
+    if reached := [name for name, why in whys.items() if not why]:
+        raise AssertionError(f"a gradient reaches {_few(reached)}")
 
 
-def _flow(
-    frame: FrameType, caller: str, loss: torch.Tensor, values: tuple
-) -> tuple[dict[str, bool], dict[str, Any]]:
-    flow, tensors = flows_in(frame, caller, loss, values, {}, buffers=False)
-    if not flow:
-        raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
-    return flow, tensors
-
-
-def _few(said: list[str]) -> str:
-    rest = len(said) - MOST_TOLD
-    more = [f"and {count_of(rest, 'more tensor')}"] if rest > 0 else []
-    return "; ".join([*said[:MOST_TOLD], *more])
+def _few(names: list[str]) -> str:
+    more = len(names) - MOST_TOLD
+    return listing(names[:MOST_TOLD] + [count_of(more, "more tensor")] * (more > 0))

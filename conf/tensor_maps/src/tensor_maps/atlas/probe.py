@@ -145,7 +145,7 @@ def observed(pair: dict[str, Any]) -> dict[str, Any]:
             if arrays[name] is not pair[name]:
                 tensor["kind"] = OTHERS.get(type(pair[name]).__name__, "a number")
                 if tensor["kind"] in ("a number", "a Python list"):
-                    seen["storages"][tensor["storage"]]["addressed"] = False
+                    seen["storages"][tensor["storage"]]["dashed"] = True
     return seen
 
 

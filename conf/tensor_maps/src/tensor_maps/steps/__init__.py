@@ -1,4 +1,4 @@
-"""Watch code statement by statement, and show what became of its tensors."""
+"""Watches code statement by statement, and shows what became of its tensors."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ if TYPE_CHECKING:
 
 
 def steps(
-    title: str | Callable[..., Any] | None = None,
+    title: str | None = None,
     *,
     names: Iterable[str] | None = None,
     turns: int | Iterable[int] = (3, 2, 1),
     follow: Iterable[Callable[..., Any]] = (),
-) -> Steps | Callable[..., Any]:
+) -> Steps:
     """Watch a block of code, and see what each statement did to its tensors.
 
-    Use ``with steps() as seen:``, ``async with``, or the decorator ``@steps`` or
-    ``@steps("title")``. The decorator watches the body of a function at each call, and
-    keeps the steps of the last call in ``function.steps``. Afterwards, ``print(seen)``
-    lists what happened, ``seen[3].said`` says what step 3 did, and
-    ``seen.save("steps.html")`` writes the player. The parameters are those of
-    :class:`Steps`.
+    Write ``with steps() as seen:``. Afterwards, ``print(seen)`` lists what happened,
+    ``seen[3].said`` says what step 3 did, and ``seen.save("steps.html")`` writes the
+    player. With ``follow=[train]``, the statements of the function ``train`` are steps
+    too. The parameters are those of :class:`Steps`.
     """
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
-    plain = None if callable(title) else title
-    made = Steps(plain, names=names, turns=turns, follow=follow)
-    return made(title) if callable(title) else made
+    return Steps(title, names=names, turns=turns, follow=follow)

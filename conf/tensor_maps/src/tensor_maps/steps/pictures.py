@@ -1,168 +1,170 @@
-"""Choose what a step shows, and draw it."""
+"""Draw what steps show, each storage in a colour of its own; return all as data."""
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping
+from itertools import count
+from typing import NamedTuple
 
-from tensor_maps.compare import changed, only
-from tensor_maps.draw import scene
-from tensor_maps.pen import printable
-from tensor_maps.steps.events import entries_of, event_of, news_of
-from tensor_maps.steps.names import names_in, paths_in, root_of
+import torch
+
+from tensor_maps.pen import COLOURS, printable
+from tensor_maps.scene import Drawing, draw_scene
+from tensor_maps.steps.look import MOST_DRAWN
+from tensor_maps.steps.news import NEW, entries_of, news_of
 from tensor_maps.steps.step import Step
+from tensor_maps.steps.syntax import names_in, root_of
+from tensor_maps.steps.tell import event_of, step_words
+from tensor_maps.words import count_of
 
-if TYPE_CHECKING:
-    from tensor_maps.steps.about import About
-
-# So many names are drawn where a story has them; a picture of what is said is higher.
-LEAST_DRAWN, MORE = 3, 1.2
 WIDTH = 336.0  # pixels: a phone shows it whole, with letters of 12 pixels
-# Marks of what changed, and the kinds of difference that are marked.
-MARKED = ("values", "version", "gradient", "storage")
 
 
-def names_to_draw(
-    step: Step,
-    last: list[str],
-    most: int,
-    about: About | None = None,
-    said: str = "",
-) -> list[str]:
+class Shown(NamedTuple):
+    """A step with what is said of it, what there is to note, and its picture."""
+
+    step: Step
+    said: str
+    notes: list[str]
+    picture: Drawing | None
+
+
+def data_of(steps: list[Step], title: str, code: list[str], not_shown: int = 0) -> dict:
+    """Return all steps and their drawings, as ``Steps.data`` says.
+
+    ``not_shown`` is how many more steps there were.
+    """
+    drawn: list[list[str]] = []
+    for step in steps:
+        drawn.append(names_to_draw(step, drawn[-1] if drawn else []))
+    number_storages(steps)
+    colours = Colours()
+    colours.meet(map(numbers_in, steps, drawn))
+    shown = []
+    for step, names in zip(steps, drawn, strict=True):
+        said, notes = step_words(step)
+        if names and (more := step.after.names - len(names)):
+            notes.append(f"{count_of(more, 'more tensor')} not drawn")
+        shown.append(Shown(step, said, notes, picture_of(step, names, colours)))
+    if shown and not_shown:
+        shown[-1].notes.append(f"{not_shown} more steps are not shown")
+    return as_data(shown, title, code)
+
+
+def as_data(shown: list[Shown], title: str, code: list[str]) -> dict:
+    """Return steps as :func:`data_of` does; the same drawing is there once."""
+    drawings: dict[tuple[str, str], int] = {}
+    steps = []
+    for step, said, notes, picture in shown:
+        event, names = event_of(step)
+        told = {"said": said, "printed": step.printed, "changed": step.changed}
+        told |= {"event": event, "names": names, "drawing": None}
+        if picture is not None:
+            drawn = picture.svg(), printable(picture.caption)
+            told["drawing"] = drawings.setdefault(drawn, len(drawings))
+        if step.raised:
+            told["raised"] = step.raised
+        if step.left_out:
+            notes = [*notes, f"{step.left_out:,} more characters were printed"]
+        if note := "; ".join(notes):  # it stands after the caption
+            told["note"] = f"{note[0].upper()}{note[1:]}."
+        steps.append(step.place() | told)
+    return {
+        "format": 2,  # it changes when what is there already changes its meaning
+        "title": title,
+        "torch": torch.__version__,
+        "code": code,
+        "steps": steps,
+        "drawings": [drawing for drawing, _ in drawings],
+        "captions": [caption for _, caption in drawings],
+    }
+
+
+def names_to_draw(step: Step, last: list[str], most: int = MOST_DRAWN) -> list[str]:
     """Return the names to draw, at most so many.
 
     These are what the event concerns, what changed, what the statement names and
     what shares memory with that; then, as room is left, those of the ``last`` picture.
-    Of a step that a story ``about`` some names tells, these follow what is ``said``,
-    what the statement names and the event concerns; where it leads, they come first.
     """
-    seen = step.after.observed
-    looked = {name: None for one in seen["tensors"] for name in one["names"]}
-    asked = names_in(step.unit)
-    if about is not None and about.tells(step):
-        told, used, entry = (
-            names_told(step, said),
-            about.names_at(step),
-            entries_of(step),
-        )
-        # A plain name says more than one of many parameters.
-        concerned = sorted(event_of(step)[1], key=lambda name: name != root_of(name))
-        near = [*told, *(n for n in looked if n in paths_in(step.unit)), *concerned]
-        if step is about.lead:
-            told, near = [], used or near
-        found: dict[str, int] = {}
-        for name in filter(entry.get, [*near, *used]):
-            # Of what is not told, one name.
-            is_other = name in told or id(entry[name]) not in found.values()
-            if is_other and (name in near or len(found) < LEAST_DRAWN):
-                found[name] = id(entry[name])
-        if found:
-            return [*found][: max(most, len(told))]
-    said = [name for name in looked if root_of(name) in asked]
+    seen, entry, asked = step.after.observed, entries_of(step), names_in(step.unit)
     # A plain name says more than one of many parameters.
-    said.sort(key=lambda name: name != root_of(name))
-    concerned = event_of(step)[1]
-    wanted = [name for name in (*concerned, *step.changed, *said) if name in looked]
-    wanted = list(dict.fromkeys(wanted))[:most]
-    last = [name for name in last if name in looked]
+    said = sorted(entry, key=lambda name: name != root_of(name))
+    said = [name for name in said if root_of(name) in asked]
+    wanted = dict.fromkeys([*event_of(step)[1], *step.changed, *said])
+    wanted = [name for name in wanted if name in entry][:most]
+    last = [name for name in last if name in entry]
     if len(last) <= most and set(wanted) <= set(last):
         return last
     for storage in seen["storages"]:
-        on_it = names_on(seen, storage)
-        if set(on_it) & set(wanted):
-            wanted += [name for name in on_it if name not in wanted]
-    wanted += [name for name in last if name not in wanted]
-    return wanted[:most]
-
-
-def names_told(step: Step, said: str) -> list[str]:
-    """Return the names that a sentence of a step has, in its order."""
-    may_be = {*step.differ, *event_of(step)[1]}
-    for new in news_of(step):
-        may_be |= {*new.others, *new.leaves}
-    found = {}
-    for name in may_be & {*entries_of(step)}:
-        whole = rf"(?<![\w.\]]){re.escape(name)}(?![\w\[]|\.(?!grad\b)\w)"
-        if place := re.search(whole, said):
-            found[name] = place.start()
-    return sorted(found, key=found.get)
+        if not set(on_it := names_on(seen, storage)).isdisjoint(wanted):
+            wanted += on_it
+    return list(dict.fromkeys([*wanted, *last]))[:most]
 
 
 def picture_of(
     step: Step,
     names: list[str],
-    paint: Callable[[list[dict]], None],
-    about: About | None = None,
-    high: float = math.inf,
-    said: str = "",
-) -> tuple[str, str] | None:
-    """Return the drawing of these names after a step, and its caption.
+    colours: Colours,
+    raises: Mapping[str, str] | None = None,
+    copies: Iterable[tuple[str, str]] = (),
+    steady: bool = True,
+    only: bool = False,
+) -> Drawing | None:
+    """Return the drawing of these names after a step.
 
-    ``paint`` gives storages their colours. In a story ``about`` some names no tag has
-    others. Of more than two names the last that are not ``said`` are left out until the
-    drawing is not higher than ``high``; where it leads, it is drawn closer instead.
+    ``raises`` and ``copies`` are drawn too; tags have these names ``only``, or all of
+    an object. Pictures that follow each other are ``steady``.
     """
     if not names:
         return None
     kind, concerned = event_of(step)
-    raises = concerned[:1] if kind == "raises" else []
-    raises = dict.fromkeys(raises, step.raised.partition(":")[0])
-    copies = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
-    shown = only(marked_of(step), names)
-    if about is not None:
-        for seen in shown["tensors"]:
+    if kind == "raises" and not raises:
+        raises = dict.fromkeys(concerned[:1], step.raised.partition(":")[0])
+    observed = marked_of(step)
+    if only:
+        for seen in observed["tensors"]:
             seen["names"] = [name for name in seen["names"] if name in names]
-        if step is about.lead:
-            raises = about.raises or raises
-            copies = list(dict.fromkeys([*copies, *map(tuple, about.copies)]))
-    paint(shown["storages"])
-    ringed = [name for name in concerned if name in names]
-    asked = [shown, names, raises, copies, ringed]
-    height, *drawn = _drawn_once(json.dumps([True, *asked]))
-    if height > high and names[2:]:
-        if about is not None and step is about.lead:
-            _, *drawn = _drawn_once(json.dumps([False, *asked]))
-        elif height > MORE * high or names[len(names_told(step, said)) :]:
-            return picture_of(step, names[:-1], paint, about, high, said)
-    return tuple(drawn)
-
-
-def numbers_in(step: Step, names: list[str]) -> list[int]:
-    """Return the numbers of the storages that these names are on after a step."""
-    seen = step.after.observed
-    return [
-        storage["number"]
-        for storage in seen["storages"]
-        if not set(names).isdisjoint(names_on(seen, storage))
-    ]
+    colours.paint(observed["storages"])
+    named = {name for seen in observed["tensors"] for name in seen["names"]}
+    made = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
+    return draw_scene(
+        observed,
+        names=names,
+        width=WIDTH,
+        raises=raises,
+        copies=[pair for pair in dict.fromkeys([*made, *copies])
+                if named.issuperset(pair)],
+        steady=steady,
+        ringed=[name for name in concerned if name in names],
+    )  # fmt: skip
 
 
 def marked_of(step: Step) -> dict:
     """Return what was observed after a step, with marks on what the step changed."""
-    before, after = step.before.observed, step.after.observed
-    if before is after and not step.differ:
-        return after
-    marked = changed(before, after)
-    # What could not be drawn before, or was not read, is marked as it was compared.
-    for seen in marked["tensors"]:
-        if seen["names"]:
-            kinds = set().union(*(step.differ.get(n, ()) for n in seen["names"]))
-            is_known = not kinds & {"new", "other"}
-            seen["changed"] = [k for k in MARKED if is_known and k in kinds]
-    fresh = {name for name, kinds in step.differ.items() if kinds & {"new", "other"}}
-    for storage in marked["storages"]:
-        on_it = [marked["tensors"][window["tensor"]] for window in storage["windows"]]
-        if fresh.issuperset(names_on(marked, storage)):
-            # A name is bound to another tensor: its cells are new, nothing is written.
-            storage["changed_cells"] = []
-        storage["changed"] = bool(storage["changed_cells"]) or any(
-            {"values", "version"} & set(seen.get("changed", ())) for seen in on_it
-        )
-    return marked
+    observed, was = step.after.observed, step.before.observed
+    there = {n: kinds for n, kinds in step.differ.items() if not kinds & NEW}
+    fresh = step.differ.keys() - there.keys()
+    before = {n: one["cells"] for one in was["storages"] for n in names_on(was, one)}
+
+    def kinds_of(names: list[str]) -> set[str]:
+        return {kind for name in names for kind in there.get(name, ())}
+
+    tensors = []
+    for seen in observed["tensors"]:
+        kinds = kinds_of(seen["names"])
+        tensors.append(seen | {"changed": sorted(kinds), "arrived": "arrived" in kinds})
+    storages = []
+    for storage in observed["storages"]:
+        names = [n for n in names_on(observed, storage) if n not in fresh]
+        both = next((before[n] for n in names if n in before), None), storage["cells"]
+        changed = []
+        if all(both) and len(both[0]) == len(both[1]):
+            changed = [
+                at for at, (a, b) in enumerate(zip(*both, strict=True)) if a != b
+            ]
+        is_changed = bool(changed or kinds_of(names) & {"values", "version"})
+        storages.append(storage | {"changed_cells": changed, "changed": is_changed})
+    return observed | {"tensors": tensors, "storages": storages}
 
 
 def names_on(observed: dict, storage: dict) -> list[str]:
@@ -171,19 +173,54 @@ def names_on(observed: dict, storage: dict) -> list[str]:
     return [name for seen in tensors for name in seen["names"]]
 
 
-@lru_cache(maxsize=4096)
-def _drawn_once(asked: str) -> tuple[float, str, str]:
-    """Draw a scene: many steps have the same."""
-    steady, observed, names, raises, copies, ringed = json.loads(asked)
-    named = {name for seen in observed["tensors"] for name in seen["names"]}
-    made = scene(
-        observed,
-        names=names,
-        width=WIDTH,
-        raises=raises,
-        copies=[pair for pair in copies if named.issuperset(pair)],
-        graph=False,
-        steady=steady,
-        ringed=ringed,
-    )
-    return made.height, made.svg(), printable(made.caption)
+def number_storages(steps: Iterable[Step]) -> dict[str, int]:
+    """Note the number of each storage that was seen, in order of first appearance.
+
+    From one look to the next a storage is known by the names that stay on it. Return
+    the number of the one that each name is on in the end.
+    """
+    at: dict[str, int] = {}
+    fresh = count()
+    for step in steps:
+        was, now = step.before.facts, step.after.facts
+        stay = (n for n in at if n in now and n in was and was[n].is_on(now[n]))
+        at = {name: at[name] for name in stay}
+        for storage in step.after.observed["storages"]:
+            names = names_on(step.after.observed, storage)
+            number = next((at[name] for name in names if name in at), None)
+            storage["number"] = next(fresh) if number is None else number
+            at |= dict.fromkeys(names, storage["number"])
+    return at
+
+
+def numbers_in(step: Step, names: list[str]) -> list[int]:
+    """Return the numbers of the storages that these names are on after a step."""
+    seen = step.after.observed
+    on = [one for one in seen["storages"] if {*names} & {*names_on(seen, one)}]
+    return [storage["number"] for storage in on]
+
+
+class Colours(dict[int, int]):
+    """The colours of numbered storages, in the order in which they are asked for."""
+
+    def meet(self, pictures: Iterable[list[int]]) -> None:
+        """Colour the storages of pictures: each unlike those that it is drawn with."""
+        pictures = list(pictures)
+        for picture in pictures:
+            for number in picture:
+                beside = {n for one in pictures if number in one for n in one}
+                self.give(number, beside, picture)
+
+    def give(self, number: int, *others: Collection[int]) -> None:
+        """Colour a storage unlike some ``others``, or else unlike the next ones."""
+        for taken in () if number in self else others:
+            used = {self.get(one) for one in taken}
+            if free := [at for at in range(len(COLOURS)) if at not in used]:
+                self[number] = free[0]
+                return
+
+    def paint(self, storages: list[dict]) -> None:
+        """Note in storages the colours of their numbers."""
+        for storage in storages:
+            if (colour := self.get(storage.pop("number", None))) is not None:
+                storage["colour"] = colour

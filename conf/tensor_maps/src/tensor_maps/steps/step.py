@@ -1,39 +1,39 @@
-"""One step: which statement ran, and what was seen before and after."""
+"""Holds one step: which statement ran, and what was seen before and after."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
 
-from tensor_maps.steps.facts import Look
+from tensor_maps.steps.look import Look
 from tensor_maps.steps.syntax import Unit
 
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.
 MOST_TURNS = (3, 2, 1)
-MOST_LINE = 44
 
 
 @dataclass(eq=False)
 class Loop:
-    """One run of a loop: where in the code a turn begins, its depth and its turn."""
+    """One run of a loop: where in the code a turn begins, its depth and its turn.
+
+    So many of its turns are ``shown`` as steps.
+    """
 
     node: ast.stmt
     begins: int
     depth: int
-    most: tuple[int, ...] = MOST_TURNS
+    shown: int
     turn: int = 1
-    collapsed: bool = False
-
-    @property
-    def shown(self) -> int:
-        """How many of its turns are steps."""
-        return self.most[min(self.depth, len(self.most) - 1)]
 
 
 @dataclass(eq=False)
 class Step:
-    """One step, before it is drawn: where, and what was seen before and after."""
+    """One step, before it is drawn: where, and what was seen before and after.
+
+    Its lines in the code shown are ``shift`` after those of its statement, and
+    ``left_out`` counts the letters of what it printed that were not kept.
+    """
 
     unit: Unit
     turns: list[tuple[Loop, int]]
@@ -43,8 +43,8 @@ class Step:
     before: Look
     after: Look
     collapsed: bool
-    shift: int = 0
-    left_out: int = 0
+    shift: int
+    left_out: int
 
     def place(self) -> dict:
         """Return the lines of the statement, and the turn of each loop around it."""
@@ -62,12 +62,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Told:
-    """One step, as it is told: ``seen[3]`` returns it.
+    """One step, as it is told: ``seen[3]`` returns the third.
 
     ``lines`` are the first and the last line of the statement in the code shown, from
     1; ``event`` is what happened ("appears", "shares", "written", "cut", "gradient",
-    "raises" or "changes"), or None; ``printed`` is the
-    text that it printed, and ``raised`` the exception, or nothing.
+    "raises" or "changes"), or None; ``printed`` is the text that it printed, and
+    ``raised`` the exception, or nothing; ``turn`` has, for each loop around it, the
+    iteration and how many there were.
     """
 
     said: str
@@ -77,23 +78,3 @@ class Told:
     raised: str
     lines: tuple[int, int]
     turn: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def line(self) -> str:
-        """The first line of its code, cut where it is long."""
-        first = self.code.strip().partition("\n")[0]
-        return first if len(first) <= MOST_LINE else f"{first[: MOST_LINE - 1]}…"
-
-
-def as_text(told: list[Told]) -> str:
-    """Return steps as text, a line for each: its number, its code, what it did."""
-    wide = max((len(one.line) for one in told), default=0)
-    number = len(str(len(told) - 1))
-    rows = []
-    for at, one in enumerate(told):
-        turns = [f"{turn} of {of}" for turn, of in one.turn]
-        said = one.said.rstrip(".")
-        if turns and not said.startswith("Iteration"):
-            said = f"{said} (iteration {', '.join(turns)})"
-        rows.append(f"{at:>{number}}  {one.line:<{wide}}   {said}")
-    return "\n".join(rows)

@@ -20,7 +20,6 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     make("button", { type: "button", class: name, click }, words);
   const region = (name, label, of = "div") => make(of,
     { class: `steps-${name}`, role: "region", "aria-label": label, tabindex: 0 });
-  const MOST_OUTPUT = 20000;
   // Kinds of events are told by a sign and a word.
   const SIGNS = { appears: "+", shares: "=", written: "\u2193", cut: "|",
     gradient: "\u2207", raises: "\u2715", changes: "~" };
@@ -53,9 +52,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   codeBox.append(make("pre", {}, ...lines));
   const see = region("see", "Picture");
   const output = region("output", "Output so far", "pre");
-  const cut = make("span", {});
-  const printed = make("div", { class: "steps-printed" },
-    make("p", {}, "Output so far", cut), output);
+  const printed = make("div", { class: "steps-printed" }, make("p", {}, "Output so far"), output);
   printed.hidden = !steps.some((step) => step.printed);
   const kind = make("span", { class: "steps-kind" });
   const statement = make("code", {});
@@ -69,8 +66,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     if (steps.some(({ event }) => event === name)) legend.append(make("span", {}, `${sign} ${name}`));
   }
   for (const [name, words] of Object.entries(ON_TAGS)) {
-    if (drawings.some((one) => one.includes(`data-sign="${name}"`)))
-      legend.append(make("span", {}, words));
+    if (drawings.join().includes(`data-sign="${name}"`)) legend.append(make("span", {}, words));
   }
   const slider = make("input", { type: "range", min: 1, "aria-label": "Step",
     input: () => go(slider.valueAsNumber - 1) });
@@ -142,10 +138,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     const wanted = list[Math.min(Math.max(0, number), list.length - 1)];
     show(wanted, wanted > at && number === spot() + 1);
   };
-  const KEYS = {
-    ArrowLeft: () => go(spot() - 1), ArrowRight: () => go(spot() + 1),
-    Home: () => go(0), End: () => go(list.length - 1),
-  };
+  const KEYS = { ArrowLeft: () => go(spot() - 1), ArrowRight: () => go(spot() + 1),
+    Home: () => go(0), End: () => go(list.length - 1) };
   const press = (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     // Code that is wider than its box is moved by the arrows.
@@ -158,7 +152,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   // -- The picture ----------------------------------------------------------------
   const sizes = drawings.map((drawing) =>
     drawing.match(/viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"/).slice(1).map(Number));
-  const highest = Math.max(0, ...sizes.map(([, high]) => high));
+  box.style.setProperty("--high", `${Math.max(0, ...sizes.map(([, high]) => high))}px`);
   // A picture grows with its room, up to a limit; none is made smaller.
   const scaled = () => {
     const svg = see.querySelector(":scope > .steps-picture > svg");
@@ -171,15 +165,9 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   new ResizeObserver(scaled).observe(see);
   const drawn = (index) => {
     const picture = make("span", { class: "steps-picture" });
-    if (index === null) {
-      picture.append("There is no tensor to draw.");
-      return picture;
-    }
-    picture.innerHTML = drawings[index];
+    picture.innerHTML = drawings[index] ?? "There is no tensor to draw.";
     return picture;
   };
-  // One object with two names has one tag.
-  const tagged = (tag) => tag.dataset.name.split(", ");
 
   // -- What moves, where the reader has not asked for less -------------------------
   const move = (was, now, step) => {
@@ -194,8 +182,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       return [left - x, top - y];
     };
     const by = ([x, y]) => `${x}px ${y}px`;
-    const play = (one, frames) =>
-      one.animate(frames, { duration: 450, easing: "ease-out" });
+    const play = (one, frames) => one.animate(frames, { duration: 450, easing: "ease-out" });
     const isNew = (one, name) =>
       !was.querySelector(`[data-${name}="${CSS.escape(one.dataset[name])}"]`);
     const row = all(".tm-row").find((one) => isNew(one, "memory"));
@@ -213,7 +200,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     if (step.event === "written") {
       // From the name that the statement has first, along its stem, into the cells.
       const text = textOf(step);
-      const first = (tag) => Math.min(...tagged(tag).map((name) =>
+      // One object with two names has one tag.
+      const first = (tag) => Math.min(...tag.dataset.name.split(", ").map((name) =>
         (text.indexOf(name) + 1 || Infinity)));
       const [tag] = all(".tm-tag[data-new]").sort((one, other) => first(one) - first(other));
       const stem = tag?.querySelector("path");
@@ -239,10 +227,11 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
 
   // -- In the figure of a player, of which the picture that it had stays -----------------
-  const part = (name) => inFigure ? place.querySelector(`.player-${name}`) : null;
-  const arrow = (way) => inFigure ? place.querySelector(`[data-go="Arrow${way}"]`) : null;
+  const part = (name) => place.querySelector(`.player-${name}`);
   const played = part("now");
-  const dots = inFigure ? [...place.querySelectorAll(".player-dots > button")] : [];
+  const dots = [...place.querySelectorAll(".player-dots > button")];
+  const backward = [back, ...place.querySelectorAll("[data-go=Home], [data-go=ArrowLeft]")];
+  const onward = [forward, ...place.querySelectorAll("[data-go=ArrowRight]")];
   const inPlace = (step, words) => {
     played.innerHTML = drawings[step.drawing] ?? "";
     played.style.setProperty("--own", sizes[step.drawing]?.[0]);
@@ -286,13 +275,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     }
   };
   const print = (from, until) => {
-    const join = (from) => steps.slice(from, until).map((one) => one.printed).join("");
-    const whole = join(0), shown = whole.slice(-MOST_OUTPUT);
-    const before = Math.max(0, shown.length - join(from).length);
-    output.replaceChildren(shown.slice(0, before),
-      make("b", {}, shown.slice(before)));
-    cut.textContent = whole === shown ? ""
-      : ` (the last ${MOST_OUTPUT} of ${whole.length} characters)`;
+    const text = (...range) => steps.slice(...range).map((one) => one.printed).join("");
+    output.replaceChildren(text(0, from), make("b", {}, text(from, until)));
     output.scrollTop = output.scrollHeight;
   };
   const show = (index, moves = false) => {
@@ -319,14 +303,11 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     marks.children[events.indexOf(at)]?.classList.add("lit");
     kind.replaceChildren(make("b", { "aria-hidden": true }, SIGNS[event] ?? ""), event ?? "");
     kind.hidden = !event;
-    const first = inFigure ? place.querySelector("[data-go=Home]") : null;
-    for (const one of [back, arrow("Left"), first]) one?.setAttribute("aria-disabled", number < 2);
-    for (const one of [forward, arrow("Right")])
-      one?.setAttribute("aria-disabled", number === list.length);
+    for (const one of backward) one.setAttribute("aria-disabled", number < 2);
+    for (const one of onward) one.setAttribute("aria-disabled", number === list.length);
     said.replaceChildren(step.said);
     raised.textContent = step.raised ?? "";
     const was = stage().querySelector("svg");
-    box.style.setProperty("--see", `min(${highest + 40}px, 36dvh)`);
     see.replaceChildren(drawn(step.drawing));
     caption.textContent = [captions[step.drawing], step.note].filter(Boolean).join(" ");
     if (inFigure) inPlace(step, words);
@@ -339,11 +320,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     }
     link.hidden = !key;
     link.href = `#${key}-${at + 1}`;
-    if (key) address(link.hash);
-  };
-  const address = (hash) => {
-    const { pathname, search } = location;
-    if (location.hash !== hash) history.replaceState(history.state, "", hash || pathname + search);
+    if (key && location.hash !== link.hash) history.replaceState(history.state, "", link.hash);
   };
   // The step that the address names, counted from zero.
   const wanted = () => {
@@ -369,10 +346,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     open(wanted() ?? at);
     return;
   }
-  const dialog = make("dialog", {
-    class: "steps-dialog",
-    close: () => part("large").focus(),
-  }, box);
+  const dialog = make("dialog", { class: "steps-dialog", close: () => part("large").focus() }, box);
   title.id = `${key}-title`;
   dialog.setAttribute("aria-labelledby", title.id);
   head.append(button("Close", () => dialog.close()));

@@ -1,20 +1,24 @@
-"""Cut source into statements, each a step, with the loops around it."""
+"""Cuts source into statements, each a step, with the loops around it."""
 
 from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock
+from functools import lru_cache
 from types import CodeType, FrameType
 
-NO_SOURCE = (
-    "steps() watches the block of a `with` statement whose source can be read: write "
-    "`with steps() as seen:` in a file or a notebook's cell; at a prompt, in `python "
-    "-c` and from standard input, give the code as text, as in "
-    "`Steps().run(source, globals())`"
+LOOPS = ast.For | ast.AsyncFor | ast.While
+HAVE_OTHERS = (
+    LOOPS | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.TryStar | ast.Match
 )
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+PATHS = (ast.Name, ast.Attribute, ast.Subscript)
+# The lines that are shown, the statements in them, and the number of the first line.
+Source = tuple[list[str], list[ast.stmt], int]
 
 
 @dataclass(eq=False)
@@ -48,86 +52,61 @@ class Region:
 
     def rest(self, unit: Unit) -> Unit:
         """Return all from a statement on as one, where the others were not seen."""
-        later = {id(u): u.node for u in self.units.values() if u.first >= unit.first}
-        return Unit(ast.Module([*later.values()], []), unit.first, self.last, ())
+        later = dict.fromkeys(u for u in self.units.values() if u.first >= unit.first)
+        nodes = [unit.node for unit in later]
+        return Unit(ast.Module(nodes, []), unit.first, self.last, ())
 
 
-def _source_lines(code: CodeType, names: dict) -> list[str]:
-    """Return the lines of the file of some code, without their ends."""
-    lines = linecache.getlines(code.co_filename, names)
-    return [line.rstrip("\r\n") for line in lines]
+def _source_of(code: CodeType, names: dict) -> tuple[list[str], ast.Module]:
+    """Return the lines of the file of some code, and its tree, or an empty one."""
+    found = linecache.getlines(code.co_filename, names)
+    lines = [line.rstrip("\r\n") for line in found]
+    for _ in range(20):  # Python 3.11 may fail where another thread parses meanwhile
+        with suppress(Exception):
+            return lines, ast.parse("\n".join(lines))
+    return lines, ast.Module([], [])
 
 
-def block_frame(frame: FrameType) -> FrameType:
-    """Return the frame whose block is watched.
+def with_block(frame: FrameType) -> Source:
+    """Return the source of the block of the ``with`` that a frame enters.
 
-    That is not a function with ``@contextmanager`` around ``steps()``, but the one that
-    calls it.
+    A RuntimeError is raised if there is none.
     """
-    back = frame.f_back
-    if back is None or back.f_globals.get("__name__") != "contextlib":
-        return frame
-    if back.f_code.co_name not in ("__enter__", "__aenter__"):
-        return frame
-    return block_frame(back.f_back)
-
-
-_parsing, MOST_TRIES = Lock(), 20
-
-
-def _parsed(lines: list[str]) -> ast.Module:
-    """Return the tree of a source, or an empty one."""
-    for _ in range(MOST_TRIES):
-        try:
-            with _parsing:
-                return ast.parse("\n".join(lines))
-        except SystemError:  # Python 3.11, where another thread parses meanwhile
-            continue
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            break
-    return ast.Module([], [])
-
-
-def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
-    """Return the lines of the source, and the block of the ``with`` that is entered."""
-    lines = _source_lines(frame.f_code, frame.f_globals)
-    tree = _parsed(lines)
+    lines, tree = _source_of(frame.f_code, frame.f_globals)
     # Python says where the item stands, but for one in parentheses: there it says, from
     # line and column, where the statement does.
-    positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    line = positions[0] if positions[0] is not None else frame.f_lineno
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.With | ast.AsyncWith)
-        if node.lineno == line
-        or any(
-            item.context_expr.lineno <= line <= item.context_expr.end_lineno
-            for item in node.items
-        )
-    ]
-    if not found:
-        return None
-    return lines, max(found, key=lambda node: (node.lineno, node.col_offset)).body
-
-
-def function_body(code: CodeType, names: dict) -> tuple[list[str], ast.AST] | None:
-    """Return the lines of the source, and the definition of a function."""
-    lines = _source_lines(code, names)
-    tree = _parsed(lines)
+    line = list(frame.f_code.co_positions())[frame.f_lasti // 2][0] or frame.f_lineno
     for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        starts = node.lineno, line_range(node)[0]  # with its decorators, or without
-        if node.name == code.co_name and code.co_firstlineno in starts:
-            return lines, node
-    return None
+        if isinstance(node, ast.With):
+            head_ends = node.items[-1].context_expr.end_lineno
+            if node.lineno <= line <= head_ends:
+                first = line_range(node.body[0])[0]
+                return lines[first - 1 : node.end_lineno], node.body, first
+    raise RuntimeError(
+        "steps() watches the block of a `with` statement whose source can be read: "
+        "write `with steps() as seen:` in a file or a notebook's cell; at a prompt, in "
+        "`python -c` and from standard input, give the code as text, as in "
+        "`Steps().run(source, globals())`"
+    )
 
 
-LOOPS = ast.For | ast.AsyncFor | ast.While
-HAVE_OTHERS = (
-    LOOPS | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.TryStar | ast.Match
-)
+def function_body(code: CodeType) -> Source:
+    """Return the source of the definition of a function.
+
+    A RuntimeError is raised if there is none.
+    """
+    lines, tree = _source_of(code, {})
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first, last = line_range(node)
+            # With its decorators, or without.
+            is_there = code.co_firstlineno in (first, node.lineno)
+            if is_there and node.name == code.co_name:
+                return lines[first - 1 : last], node.body, first
+    raise RuntimeError(
+        f"the source of {code.co_name} cannot be read: steps watches functions that "
+        "are defined with `def` in a file or in a notebook"
+    )
 
 
 def units_of(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[Unit]:
@@ -142,19 +121,14 @@ def units_of(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[Unit
         if not isinstance(node, HAVE_OTHERS) or first == last:
             yield Unit(node, first, last, loops)
             continue
-        parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
-        for part in parts:
+        for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             start = (part.pattern if isinstance(part, ast.match_case) else part).lineno
-            ends = [getattr(n, "end_lineno", start) for n in head_nodes(part)]
-            yield Unit(part, start, max(start, *ends, 0), loops, True)
+            ends = [getattr(one, "end_lineno", start) for one in head_nodes(part)]
+            yield Unit(part, start, max([start, *ends]), loops, True)
             inside = (*loops, part) if isinstance(part, LOOPS) else loops
             yield from units_of(getattr(part, "body", []), inside)
         for name in ("orelse", "finalbody"):
             yield from units_of(getattr(node, name, []), loops)
-
-
-DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-NAMED = DEFINITIONS | ast.Import | ast.ImportFrom
 
 
 def line_range(node: ast.stmt) -> tuple[int, int]:
@@ -165,11 +139,10 @@ def line_range(node: ast.stmt) -> tuple[int, int]:
 
 def head_nodes(part: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a statement, less those of statements within it."""
-    within = (ast.stmt, ast.ExceptHandler, ast.match_case)
     waiting = [part]
     while waiting:
         for node in ast.iter_child_nodes(waiting.pop()):
-            if not isinstance(node, within):
+            if not isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
                 yield node
                 waiting.append(node)
 
@@ -182,6 +155,36 @@ def nodes_of(unit: Unit) -> Iterator[ast.AST]:
         yield from ast.walk(node)
 
 
-def as_one(loop: ast.stmt) -> Unit:
-    """Return a loop as one statement: with its body."""
-    return Unit(loop, *line_range(loop), ())
+@lru_cache(maxsize=1024)
+def names_in(unit: Unit) -> frozenset[str]:
+    """Return the names that a statement reads or binds; of ``net.weight``, ``net``."""
+    names = {node.id for node in nodes_of(unit) if isinstance(node, ast.Name)}
+    return bound_in(unit) | names
+
+
+@lru_cache(maxsize=1024)
+def bound_in(unit: Unit) -> frozenset[str]:
+    """Return the names that a statement binds or deletes."""
+    named = DEFINITIONS | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
+    found: set[str | None] = set()
+    for node in nodes_of(unit):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, named):
+            found.add(node.name)
+        elif isinstance(node, ast.MatchMapping):
+            found.add(node.rest)
+    return frozenset(found - {None})
+
+
+@lru_cache(maxsize=1024)
+def paths_in(unit: Unit) -> frozenset[str]:
+    """Return what a statement reads or binds as it is written, as ``net.weight``."""
+    return frozenset(ast.unparse(n) for n in nodes_of(unit) if isinstance(n, PATHS))
+
+
+def root_of(name: str) -> str:
+    """Return the name that a path begins with."""
+    return re.split(r"[.\[]", name, maxsplit=1)[0]

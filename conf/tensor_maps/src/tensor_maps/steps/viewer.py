@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import os
 import re
-import textwrap
+from collections.abc import Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -16,39 +17,30 @@ from typing import Any
 
 from tensor_maps.words import count_of
 
-FOLDER = Path(__file__).parent
 # What no page may hold, or what turns the letters after it around.
 NOT_SHOWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufffe\uffff]"
 )
-COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
-# In pixels. A frame of a notebook is as high as the code needs, within limits.
-LINE, AROUND_CODE, LEAST_HEIGHT, MOST_HEIGHT = 21, 110, 600, 780
+COMMENT = re.compile(r"^ *//.*\n|^ +", re.MULTILINE)
 
 
 @cache
 def asset(name: str) -> str:
     """Return a style, a script or a page of the viewer, by the name of its file.
 
-    Lines of a script that are comments are left out: they are for its maintainers.
+    The first two come without indents and comments: they are for maintainers.
     """
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    return COMMENT.sub("", text) if name.endswith(".js") else text
+    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    return text if name.endswith(".html") else COMMENT.sub("", text)
 
 
 def steps_page(data: dict, key: str = "step") -> str:
     """Return steps as one HTML file, which needs nothing else and loads nothing.
 
-    Its own security policy lets no other script run and nothing be loaded. Without
-    scripts it lists the steps.
-
-    Parameters
-    ----------
-    data
-        What ``data()`` of the steps returned.
-    key
-        Begins the address of a step, as in ``#step-3``; empty where there is none.
+    Its own security policy lets no other script run. Without scripts it is a list.
+    ``key`` begins the address of a step, as in ``#step-3``; it is empty in a frame,
+    which has no address, and no list: its events are listed below it.
     """
     data = _shown(data)
     script = asset("steps.js") + asset("page.js")
@@ -57,37 +49,28 @@ def steps_page(data: dict, key: str = "step") -> str:
         f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
         f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
     )
-    # What was printed is in the list, once.
-    told = [
-        {name: value for name, value in step.items() if name != "printed"}
-        for step in data["steps"]
-    ]
-    content = json.dumps(
-        data | {"steps": told}, ensure_ascii=False, separators=(",", ":")
-    )
+    # Drawings are alike: packed they take a tenth, and hold no end of an element.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    code = escape("\n".join(data["code"]))
+    listed = _listed(data, enumerate(data["steps"], 1), with_output=True)
     return Template(asset("page.html")).substitute(
         policy=escape(policy, quote=False),
-        title=escape(_on_one_line(data["title"])),
+        title=escape(" ".join(data["title"].split())),
         style=style,
         key=escape(key),
-        code=escape("\n".join(data["code"])),
-        steps="\n".join(_listed(data, step) for step in data["steps"]),
+        without_scripts=f"<pre>\n{code}</pre>\n{listed}" if key else "",
         made=escape(f"Made by tensor_maps with torch {data['torch']}"),
-        # Without a `<`, with which the element that holds it could end.
-        data=content.replace("<", "\\u003c"),
+        data=packed,
         script=script,
     )
 
 
 def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
-    """Write what ``data()`` of steps returned to one HTML file.
+    """Write steps to one HTML file, in the place of any file of that name.
 
-    A file of that name is replaced.
-
-    Raises
-    ------
-    ValueError
-        If the name does not end in ``.html``: no file of another kind is replaced.
+    Raises ``ValueError`` if the name does not end in ``.html``: no file of another kind
+    is replaced.
     """
     path = Path(path)
     if path.suffix != ".html":
@@ -100,23 +83,22 @@ def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
 def steps_frame(data: dict) -> str:
     """Return steps for a notebook: in a frame, apart from the notebook's own page.
 
-    Below the frame the events are listed as text: GitHub and other viewers of
-    notebooks show no frame, and a notebook shows none before the reader trusts it.
+    Below it the events are a list: GitHub and other viewers of notebooks show no frame,
+    and a notebook shows none before the reader trusts it.
     """
     if not data["steps"]:
         return "<p>No statement ran: there are no steps.</p>"
     told = _shown(data)
-    title = escape(_on_one_line(f"Steps of {told['title']}"))
-    events = [step for step in told["steps"] if step["event"]]
-    listed = events or told["steps"]
-    what = count_of(len(listed), "event" if events else "statement")
-    items = "\n".join(_said(told, step) for step in listed)
-    height = AROUND_CODE + LINE * len(told["code"])
-    height = min(max(height, LEAST_HEIGHT), MOST_HEIGHT)
+    title = escape(" ".join(["Steps of", *told["title"].split()]))
+    steps = [*enumerate(told["steps"], 1)]
+    events = [one for one in steps if one[1]["event"]]
+    what = count_of(len(events or steps), "event" if events else "statement")
+    listed = _listed(told, events or steps)
+    # The frame's own script makes it as high as what it shows.
     return (
         f'<iframe srcdoc="{escape(steps_page(data, ""))}" title="{title}" '
-        f'width="100%" height="{height}" frameborder="0"></iframe>\n'
-        f"<details><summary>{what} as text</summary>\n<ol>\n{items}\n</ol></details>"
+        'width="100%" height="480" frameborder="0"></iframe>\n'
+        f"<details><summary>{what} as text</summary>\n{listed}</details>"
     )
 
 
@@ -127,13 +109,7 @@ def _shown(value: Any) -> Any:
         return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
     if isinstance(value, dict):
         return {name: _shown(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shown(part) for part in value]
-    return value
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
+    return [*map(_shown, value)] if isinstance(value, list | tuple) else value
 
 
 def _policy_hash(text: str) -> str:
@@ -141,21 +117,20 @@ def _policy_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _listed(data: dict, step: dict) -> str:
-    """Return a step as an item of a list, with what it printed."""
-    printed = escape(step["printed"], quote=False)
-    # HTML leaves out a line end at the beginning.
-    return _said(data, step, f"<pre>\n{printed}</pre>" if printed else "")
-
-
-def _said(data: dict, step: dict, more: str = "") -> str:
-    """Return a step as an item of a list: its statement and its sentence."""
-    code = data["code"][step["first"] - 1 : step["last"]]
-    first, *others = textwrap.dedent("\n".join(code)).split("\n")
-    kind = f"<b>{escape(step['event'])}:</b> " if step["event"] else ""
-    parts = [
-        f"{kind}<code>{escape(first, quote=False)}</code>{' …' if others else ''}",
-        escape(step["said"], quote=False),
-        escape(step.get("raised", ""), quote=False),
-    ]
-    return f"<li>{'<br>'.join(filter(None, parts))}{more}</li>"
+def _listed(
+    data: dict, steps: Iterable[tuple[int, dict]], with_output: bool = False
+) -> str:
+    """Return numbered steps as a list of statements, sentences and what was printed."""
+    items = []
+    for number, step in steps:
+        kind = f"<b>{escape(step['event'])}:</b> " if step["event"] else ""
+        first = escape(data["code"][step["first"] - 1].strip(), quote=False)
+        more = " …" if step["last"] > step["first"] else ""
+        said = (step["said"], step.get("raised", ""))
+        texts = [escape(text, quote=False) for text in said if text]
+        item = "<br>".join([f"{kind}<code>{first}</code>{more}", *texts])
+        if with_output and step["printed"]:
+            # HTML leaves out a line end at the beginning.
+            item += f"<pre>\n{escape(step['printed'], quote=False)}</pre>"
+        items.append(f'<li value="{number}">{item}</li>')
+    return "<ol>\n{}\n</ol>".format("\n".join(items))

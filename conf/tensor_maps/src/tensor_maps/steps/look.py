@@ -1,0 +1,418 @@
+"""Look at all named tensors after a statement, and tell how two looks differ."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import gc
+import weakref
+import zlib
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+
+from tensor_maps.find import PLAIN, Found, find
+from tensor_maps.memory import array_address, array_reach
+from tensor_maps.observe import observe
+from tensor_maps.reading import is_array, readable, storage_address, tried, unseen
+from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of
+from tensor_maps.ways import node_name
+
+# Names that can be drawn and said in full after a statement, and names in a picture.
+MOST_OBSERVED, MOST_DRAWN = 40, 5
+# Bytes that are read after a statement; of what has no room, so many elements are. Of
+# a tensor on another device, so many bytes are fetched.
+MOST_BYTES, SAMPLES, MOST_FETCHED_BYTES = 2**26, 2**14, 2**12
+
+
+class Fact(NamedTuple):
+    """What is compared of one tensor or array from look to look; it keeps none alive.
+
+    ``values`` is a digest of all values in their order, or of some if it begins with
+    "~"; None if nothing was read. A weak reference to a tensor itself would make
+    ``torch.utils.swap_tensors`` refuse, and one to an array ``ndarray.resize``: so an
+    object is known by its id, its type and its storage. Another tensor with the id of
+    one that was freed in the same statement is taken for it if it is on the same
+    storage, and another array always.
+    """
+
+    id: tuple[int, type]
+    storage: Any  # a weak reference, of which a storage has one
+    place: tuple[int, int, bool, bool]  # where it begins, in bytes; conjugate, negative
+    form: tuple[Any, Any, Any, Any]  # shape, strides, dtype, device
+    memory: tuple[int, int]  # addresses; (0, 0): it has none
+    bytes: int
+    version: int | None = None
+    requires_grad: bool = False
+    retains_grad: bool = False
+    graph: str | None = None
+    gradient: Fact | None = None
+    values: str | None = None
+
+    @property
+    def object(self) -> tuple:
+        """Which object it is."""
+        return (*self.id, id(self.storage))
+
+    def is_on(self, other: Fact) -> bool:
+        """Whether its storage, or where an array begins, is that of another fact."""
+        if self.storage is None and other.storage is None:
+            return self.place[:1] == other.place[:1]
+        return self.storage is other.storage
+
+    def is_uniform(self) -> bool:
+        """Whether all values are 0 or all are 1, as in many tensors that are fresh."""
+
+        def found() -> bool:
+            shape, _, dtype, _ = self.form
+            if isinstance(dtype, torch.dtype):
+                data = torch.ones(1, dtype=dtype, device="cpu").view(torch.uint8)
+                one = bytes(data.tolist())
+            else:
+                one = dtype.type(1).tobytes()
+            digits = [_digits(item * prod(shape)) for item in (bytes(len(one)), one)]
+            return self.values in digits
+
+        return tried(found, False)
+
+    def are_values_other(self, was: Fact) -> bool:
+        """Whether values differ; of what was not read alike, the version tells."""
+        one, two = was.values, self.values
+        if one and two and (one[0] == "~") == (two[0] == "~"):
+            return one != two
+        return was.version != self.version and not _is_meta(self)
+
+
+def _is_meta(fact: Fact) -> bool:
+    return getattr(fact.form[3], "type", "") == "meta"
+
+
+TENSORS = (torch.Tensor, torch.nn.Parameter)
+# Of these no statement without a call runs code of the program.
+QUIET = frozenset({*PLAIN, *TENSORS})
+
+
+def fact_of(value: Any, reader: Reader) -> Fact:
+    """Return what is compared of a tensor or an array."""
+    if is_array(value):
+        start, size = array_address(value), value.nbytes
+        reach = tried(lambda: array_reach(value), (0, 0))
+        values = reader.stretch(start, size) if value.flags.c_contiguous else None
+        return Fact(
+            (id(value), type(value)),
+            None,
+            (start, 0, False, False),
+            (value.shape, value.strides, value.dtype, "cpu"),
+            reach,
+            size,
+            values=values or tried(lambda: reader.values(value)),
+        )
+    if type(value) in TENSORS:
+        try:
+            return _tensor_fact(value, reader, lambda read, otherwise=None: read())
+        except Exception:  # an inference tensor, a sparse one
+            pass
+    return _tensor_fact(value, reader, tried)
+
+
+def _tensor_fact(value: torch.Tensor, reader: Reader, ask: Callable[..., Any]) -> Fact:
+    """Return the fact of a tensor; ``ask`` calls what a tensor may refuse to tell.
+
+    It is quick, as there may be many tensors, and leaves a lazy copy lazy.
+    """
+    storage, item = ask(value.untyped_storage), value.element_size()
+    address = stop = 0
+    if storage is not None:
+        address = ask(lambda: torch._C._data_address(value), 0)
+        stop = address and address + int(storage.nbytes())
+    offset, size = ask(value.storage_offset, 0) * item, ask(value.numel, 0) * item
+    is_conj, is_neg = ask(value.is_conj, False), ask(value.is_neg, False)
+    is_leaf, function = ask(lambda: value.is_leaf, False), ask(lambda: value.grad_fn)
+    retains = not is_leaf and ask(lambda: value.retains_grad, False)
+    gradient = ask(lambda: value.grad) if is_leaf or retains else None
+    # A storage can be resized under a tensor, which must not be read then.
+    is_there = address and address + offset + size <= stop and value.is_cpu
+    is_plain = not (is_conj or is_neg or value.is_nested)
+    values = None
+    if is_there and is_plain and ask(value.is_contiguous, False):
+        values = reader.stretch(address + offset, size)
+    return Fact(
+        (id(value), type(value)),
+        None if storage is None else weakref.ref(storage),
+        (address, offset, is_conj, is_neg),
+        (ask(lambda: value.shape), ask(value.stride), value.dtype, value.device),
+        (address, stop),
+        size,
+        ask(lambda: value._version),
+        value.requires_grad,
+        retains,
+        function and node_name(function),
+        None if gradient is None else fact_of(gradient, reader),
+        values or tried(lambda: reader.values(value)),
+    )
+
+
+class Reader:
+    """Reads values: a stretch of memory once, and so many bytes of all."""
+
+    def __init__(self) -> None:
+        self.room = MOST_BYTES
+        self._known: dict[tuple[int, int], str] = {}
+
+    def stretch(self, start: int, size: int) -> str | None:
+        """Return the digest of a stretch of memory; None where there is no room."""
+        known = self._known.get((start, size))
+        if known is None and 0 < size <= self.room:
+            self.room -= size
+            known = _digits((ctypes.c_char * size).from_address(start))
+            self._known[start, size] = known
+        return known
+
+    def values(self, value: Any) -> str | None:
+        """Return the digest of a tensor or an array that may be of any kind."""
+        if is_tensor := not is_array(value):
+            data = readable(value)
+            if data is None or data.numel() == 0:
+                return None if data is None else "0"
+            if data.device.type != "cpu" and data.nbytes > MOST_FETCHED_BYTES:
+                return None
+        else:  # of a subclass slices may be others
+            kinds = (kind for kind in type(value).__mro__ if kind.__name__ == "ndarray")
+            data = value.view(type=next(kinds))
+        # Of elements that are one in memory one is read, and of too many some.
+        strides = data.stride() if is_tensor else data.strides
+        data = data[tuple(slice(0, None if step else 1) for step in strides)]
+        mark = "~" if data.nbytes > self.room else ""
+        while mark and prod(data.shape) > SAMPLES:
+            longest = data.shape.index(max(data.shape))
+            data = data[(slice(None),) * longest + (slice(None, None, 2),)]
+        self.room -= data.nbytes
+        if not is_tensor:
+            return mark + _digits(data.tobytes())
+        plain = data.resolve_conj().resolve_neg().cpu().contiguous()
+        start = storage_address(plain) + plain.storage_offset() * plain.element_size()
+        return mark + _digits((ctypes.c_char * plain.nbytes).from_address(start))
+
+
+def _digits(data: Any) -> str:
+    return f"{zlib.crc32(data):08x}"
+
+
+class Look(NamedTuple):
+    """One look: what is compared, what can be drawn, and what was left out.
+
+    ``names`` is how many names there are, ``more`` counts items of long containers.
+    ``unread`` has the bytes of what was not read, or not all of it, though the
+    statement may have written to it.
+    """
+
+    facts: dict[str, Fact]
+    observed: dict
+    names: int
+    more: int = 0
+    unread: dict[str, int] = {}
+
+
+def look(
+    namespace: Any,
+    was: Look | None = None,
+    old: dict[str, Fact] | None = None,
+    unit: Unit | None = None,
+    *,
+    names: Iterable[str] | None = None,
+) -> Look:
+    """Look at the tensors of a namespace, as if nobody had looked.
+
+    ``was`` is the look before, and ``unit`` the statement that has run: what it names
+    is read first. What has an ``old`` fact was there before the program: it is drawn
+    only where it changes or is named. Of ``names``, if given, only those are looked at.
+    """
+    if torch.cuda.is_initialized() and tried(torch.cuda.is_current_stream_capturing):
+        return was or Look({}, observe({}), 0)  # to read would break the CUDA graph
+    collects = gc.isenabled()
+    gc.disable()  # what a collection frees, the program itself must free
+    try:
+        with unseen():
+            asked = names_in(unit) if unit is not None else frozenset()
+            found = find(namespace, asked, names)
+            used = [n for n in asked if n in namespace or n not in HARMLESS]
+            held = (type(namespace.get(name, unit)) for name in used)
+            is_quiet = unit is not None and QUIET.issuperset(held)
+            return _look(found, was, old or {}, unit, is_quiet)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _look(
+    found: Found,
+    was: Look | None,
+    old: dict[str, Fact],
+    unit: Unit | None,
+    is_quiet: bool,
+) -> Look:
+    before = was.facts if was is not None else {}
+    facts, unread = _read(found, before, unit, is_quiet)
+    notes = (len(facts), found.more, unread)
+    changed = {name for name, fact in facts.items() if before.get(name) is not fact}
+    at = {name: number for number, name in enumerate(facts)}
+
+    def turn(name: str) -> tuple:
+        """Return what is sorted by: what changed, what is named, new plain names."""
+        rank = found.ranks[name]
+        newest = -at[name] if rank == 1 else at[name]
+        return name not in changed, name not in found.asked, rank, newest
+
+    wanted = sorted(changed | found.asked, key=turn)
+    if was is not None and not changed and before.keys() <= facts.keys():
+        seen = {name for one in was.observed["tensors"] for name in one["names"]}
+        if seen.issuperset(wanted[:MOST_OBSERVED]):
+            return Look(was.facts, was.observed, *notes)
+    order = sorted(facts, key=turn)
+    beside = {facts[name].memory for name in wanted[:MOST_OBSERVED]} - {(0, 0)}
+    order = [
+        *wanted[: MOST_OBSERVED // 2],
+        *(name for name in order if facts[name].memory in beside),
+        *order,
+    ]
+    left_out = {n for n in old.keys() & at if old[n].object == facts[n].object}
+    left_out -= {*wanted}
+    few = [name for name in dict.fromkeys(order) if name not in left_out]
+    few = few[:MOST_OBSERVED]
+    drawn = {name: found.values[name] for name in facts if name in few}
+    return Look(facts, observe(drawn), *notes)
+
+
+def _read(
+    found: Found, before: dict[str, Fact], unit: Unit | None, is_quiet: bool
+) -> tuple[dict[str, Fact], dict[str, int]]:
+    """Return the facts with their values, and the bytes of what was not read.
+
+    What is new or named by the statement is read first, small ones before large ones.
+    What is as it was before keeps its fact.
+    """
+    may_write = unit is None or may_write_elsewhere(unit)
+    kept = _untouched(found, before) if is_quiet and not may_write else {}
+    facts = {name: kept.get(name) for name in found.values}
+    unread, reader = {}, Reader()
+
+    def turn(name: str) -> tuple[bool, int]:
+        is_beside = name in before and name not in found.asked
+        return is_beside, tried(lambda: found.values[name].nbytes, 0)
+
+    for name in sorted(facts.keys() - kept.keys(), key=turn):
+        fact, earlier = fact_of(found.values[name], reader), before.get(name)
+        if not fact.values or fact.values[0] == "~":
+            is_named = earlier is None or name in found.asked
+            if fact.bytes and not _is_meta(fact) and (may_write or is_named):
+                unread[name] = fact.bytes
+        facts[name] = earlier if earlier == fact else fact
+    return facts, {name: unread[name] for name in facts if name in unread}
+
+
+def _untouched(found: Found, before: dict[str, Fact]) -> dict[str, Fact]:
+    """Return the facts of tensors that a statement did not touch, which runs no code.
+
+    It does not name them, nor what is near in memory, and their version is as it was.
+    """
+    named = [fact for name, fact in before.items() if name in found.asked]
+    named += [fact.gradient for fact in named if fact.gradient]
+    ends = [end for fact in named for end in fact.memory if end]
+    low, high = min(ends, default=0), max(ends, default=0)
+
+    def is_apart(fact: Fact | None) -> bool:
+        return fact is None or fact.memory[1] <= low or high <= fact.memory[0]
+
+    def is_untouched(value: Any, fact: Fact) -> bool:
+        return (
+            fact.id == (id(value), type(value))
+            and fact.version is not None
+            and value._version == fact.version
+            and 0 != fact.place[0] == torch._C._data_address(value)
+            and is_apart(fact)
+            and is_apart(fact.gradient)
+        )
+
+    return {
+        name: fact
+        for name, fact in before.items()
+        if fact.id[1] in TENSORS
+        and name not in found.asked
+        and is_untouched(found.values.get(name), fact)
+    }
+
+
+# What cannot write to a tensor, other than one that it is given by name.
+HARMLESS = frozenset({
+    *("bool", "float", "getattr", "hasattr", "id", "int", "isinstance", "len", "list"),
+    *("print", "range", "repr", "str", "tuple", "type"),
+})  # fmt: skip
+_MAY_CALL = (
+    *(ast.With, ast.AsyncWith, ast.For, ast.AsyncFor, ast.comprehension),
+    *(ast.Await, ast.Yield, ast.YieldFrom, ast.ClassDef),
+)
+
+
+@lru_cache(maxsize=1024)
+def may_write_elsewhere(unit: Unit) -> bool:
+    """Whether a statement may write to what it does not name.
+
+    A call may, and what runs an iterator or a context manager.
+    """
+    calls = any(
+        isinstance(node, _MAY_CALL)
+        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") not in HARMLESS)
+        for node in nodes_of(unit)
+    )
+    return calls or bool(getattr(unit.node, "decorator_list", ()))
+
+
+def differences(
+    was: Look, now: Look, unit: Unit | None = None, rebinds: bool = False
+) -> dict[str, frozenset[str]]:
+    """Return by name what differs.
+
+    That is "new", "gone", "other" (another object), "values", "version", "gradient",
+    "arrived" (there was none), "storage", "form" (shape, strides, dtype, device),
+    "requires_grad", "retains_grad" or "graph" (the operation that it comes from).
+
+    ``rebinds`` says that several statements ran, in which each name may have been
+    bound again.
+    """
+    found, before = {}, was.facts
+    bound = bound_in(unit) if unit is not None else frozenset()
+    for name, fact in now.facts.items():
+        old = before.get(name)
+        if old is fact:
+            continue
+        kinds = {"new"} if old is None else _kinds(old, fact)
+        if old is not None and (rebinds or name in bound) and not old.is_on(fact):
+            kinds.add("other")
+        if kinds:
+            found[name] = frozenset(kinds)
+    gone = {name: frozenset({"gone"}) for name in before if name not in now.facts}
+    return found | gone
+
+
+def _kinds(was: Fact, now: Fact) -> set[str]:
+    kinds = {
+        kind
+        for kind in ("form", "version", "requires_grad", "retains_grad", "graph")
+        if getattr(was, kind) != getattr(now, kind)
+    }
+    if was.id != now.id:
+        kinds.add("other")
+    if was.storage is not now.storage or was.place != now.place:
+        kinds.add("storage")
+    if now.are_values_other(was):
+        kinds.add("values")
+    one, two = was.gradient, now.gradient
+    if one is None or two is None:
+        kinds |= {"gradient"} if one is not two else set()
+        kinds |= {"arrived"} if two is not None and one is None else set()
+    elif two.are_values_other(one) or (two.values is None and not one.is_on(two)):
+        kinds.add("gradient")
+    return kinds

@@ -1,0 +1,159 @@
+"""The player: the first picture of a lesson plays the lesson's events."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reading import ROOT, SCRIPTS, axe_of, soup
+from tensor_copies.figures.steps import is_watched, opening_of, steps_file
+
+LESSON = "auto_examples/1_basics/detach"
+STATE = """() => {
+  const part = (name) => document.querySelector(`.player-${name}`);
+  const dots = [...document.querySelectorAll(".player-dots > button")];
+  return [part("count").textContent, part("statement").textContent,
+    part("said").textContent, location.hash,
+    dots.findIndex((dot) => dot.ariaCurrent === "step") + 1,
+    part("now").innerHTML.trim(), part("picture").parentNode.clientHeight];
+}"""
+FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.textContent"
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    """Return the steps of a lesson, and which of them are events, from 0."""
+    text = steps_file(ROOT / "docs", LESSON).read_text(encoding="utf-8")
+    data = json.loads(text)
+    data["events"] = [at for at, step in enumerate(data["steps"]) if step["event"]]
+    return data
+
+
+@pytest.fixture
+def page(site: Path) -> str:
+    return (site / f"{LESSON}.html").as_uri()
+
+
+@pytest.fixture(params=[320, 1280])
+def tab(browser: Any, request: Any) -> Iterator[Any]:
+    """Open a tab that gathers what goes wrong in it."""
+    page, wrong = browser.new_page(viewport={"width": request.param, "height": 900}), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    yield page
+    page.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def plays(tab: Any, data: dict[str, Any]) -> Callable[[int], list]:
+    """Return a check that an event is shown; it returns the picture and its height."""
+
+    def check(event: int) -> list:
+        at, words = data["events"][event - 1], f"{event} of {len(data['events'])}"
+        tab.wait_for_function(f"({STATE})()[0] === '{words}'")
+        step, (_, statement, *state) = data["steps"][at], tab.evaluate(STATE)
+        assert statement == data["code"][step["first"] - 1].strip()
+        assert state[:3] == [step["said"], f"#step-{at + 1}", event]
+        assert tab.evaluate(FITS)
+        return state[3:]
+
+    return check
+
+
+def test_the_first_picture_plays(
+    tab: Any, page: str, plays: Callable, data: dict[str, Any]
+) -> None:
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(page)
+    lead, last = data["events"].index(data["lead"]) + 1, len(data["events"])
+    *_, at_first, high = tab.evaluate(STATE)
+    assert not [url for url in asked if "/_static/steps" in url]
+    forward = tab.get_by_role("button", name="Forward")
+    forward.press("Enter")
+    assert plays(lead + 1)[1] == high
+    for key, event in ("ArrowLeft", lead), ("Home", 1), ("ArrowLeft", 1), ("End", last):
+        tab.keyboard.press(key)
+        picture, now_high = plays(event)
+        # Off the first event and back to it, the picture is the same.
+        assert (picture == at_first, now_high) == (event == lead, high)
+    assert forward.get_attribute("aria-disabled") == "true"
+    # A dot for each event jumps there; the arrows take the focus along.
+    dots = tab.locator(".player-dots > button")
+    dots.nth(last - 2).click()
+    plays(last - 1)
+    tab.keyboard.press("ArrowRight")
+    plays(last)
+    assert tab.evaluate(FOCUSED) == dots.nth(last - 1).get_attribute("aria-label")
+    tab.get_by_role("button", name="To the start").click()
+    plays(1)
+    # Elsewhere the keys do what they always do.
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("ArrowRight")
+    plays(1)
+
+
+def test_it_is_opened_large_and_by_an_address(
+    tab: Any, page: str, plays: Callable, data: dict[str, Any]
+) -> None:
+    tab.goto(f"{page}#step-{data['events'][3] + 1}")
+    tab.locator(".steps-dialog").wait_for(state="attached")
+    plays(4)
+    assert not tab.get_by_role("dialog").is_visible()
+    tab.get_by_role("button", name="Open large").press("Enter")
+    tab.get_by_role("dialog").wait_for()
+    assert tab.locator(".steps-count").text_content() == f"4 of {len(data['events'])}"
+    assert tab.locator(".steps-see svg").is_visible() and axe_of(tab) == []
+    assert tab.evaluate(FOCUSED) == "Forward"
+    tab.keyboard.press("End")
+    tab.keyboard.press("Escape")
+    tab.wait_for_function("!document.querySelector('dialog[open]')")
+    plays(len(data["events"]))
+    assert tab.evaluate(FOCUSED) == "Open large"
+    # A line between two events is shown among all lines.
+    tab.goto("about:blank")
+    tab.goto(f"{page}#step-1")
+    tab.wait_for_function(f"({STATE})()[0] === '1 of {len(data['steps'])}'")
+
+
+def test_without_scripts_or_steps_it_is_a_picture(browser: Any, page: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(page)
+    assert tab.locator(".player-now > svg").is_visible()
+    assert tab.locator(".player-statement").inner_text() == "z = w.detach()"
+    assert not tab.locator(".player").get_by_role("button").count()
+    context.close()
+    tab = browser.new_page()
+    tab.route("**/detach.js*", lambda route: route.abort())
+    tab.goto(page)
+    tab.get_by_role("button", name="Forward").click()
+    tab.get_by_text("try again").wait_for()
+    tab.unroute("**/detach.js*")
+    tab.get_by_role("button", name="Forward").click()
+    tab.wait_for_function(f"({STATE})()[0].startsWith('4 of')")
+    tab.close()
+
+
+def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
+    for script in SCRIPTS:
+        page = f"auto_examples/{script.parent.name}/{script.stem}"
+        path = steps_file(ROOT / "docs", page)
+        is_played = is_watched(script) and opening_of(script) != ()
+        shown = bool(soup(site / f"{page}.html").select(".player"))
+        assert path.exists() == shown == is_played, script.stem
+        if is_played:
+            text = path.read_text(encoding="utf-8")
+            assert len(gzip.compress(text.encode(), 9)) <= 12_000
+            data = json.loads(text)
+            assert "sphinx_gallery_" not in "\n".join(data["code"])
+            statements = ast.parse("\n".join(data["code"])).body
+            first = {step["first"] for step in data["steps"]}
+            simple = {node.lineno for node in statements if not hasattr(node, "body")}
+            assert simple <= first, script.stem
