@@ -114,11 +114,6 @@ def shape_of(tensor: Any) -> list[int] | None:
     return tried(lambda: [int(length) for length in tensor.shape])
 
 
-def strides_of(tensor: torch.Tensor) -> list[int] | None:
-    """Return the strides in elements, or None where PyTorch tells none."""
-    return tried(lambda: [int(stride) for stride in tensor.stride()])
-
-
 def readable(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return the tensor's data outside of autograd, if there is memory behind it."""
 
