@@ -59,31 +59,24 @@ def _counts(texts: list[str] | dict[str, int]) -> str:
 def saved(*values: object, **named: object) -> Saved:
     """Return what the graph behind tensors has saved for backward.
 
-    The text is a table with the largest memory first. It lists the bytes, whose memory
-    it is, and the nodes that saved it. A tensor and its views count as the same memory.
-    The values are tensors of any shape, or modules and containers with some. Memory is
+    The text is a table with the largest memory first: the bytes, whose memory it is,
+    and the nodes that saved it. A tensor and its views count as the same memory. The
+    values are tensors of any shape, or modules and containers with some. Memory is
     named after these arguments and after what the caller's variables hold.
+
+    It doesn't see what a custom function keeps elsewhere (``ctx.x = x``), doesn't
+    unpack what a hook packed (PyTorch 2.7 and newer), and looks at 20,000 operations.
 
     Raises
     ------
     TypeError
         If no value is or contains a tensor.
-
-    Notes
-    -----
-    It doesn't see tensors that a custom function keeps elsewhere (``ctx.x = x``), or
-    memory that kernels use temporarily in backward. It doesn't unpack a tensor that a
-    hook packed, if PyTorch says so (2.7 and newer). It looks at 20,000 operations.
     """
     __tracebackhide__ = True
     frame = sys._getframe(1)
     given, _ = name_values(argument_texts(frame, len(values)), values, named)
-    starts = [
-        tried(lambda one=one: one.grad_fn)
-        for one in given.values()
-        if isinstance(one, torch.Tensor)
-    ]
-    if not starts:
+    tensors = [one for one in given.values() if isinstance(one, torch.Tensor)]
+    if not tensors:
         kinds = listing([type(one).__name__ for one in (*values, *named.values())])
         raise TypeError(f"saved() takes tensors, not {kinds or 'nothing'}")
     found = find({**frame.f_globals, **frame.f_locals})
@@ -93,6 +86,7 @@ def saved(*values: object, **named: object) -> Saved:
     for name, value in [*given.items(), *plain_first]:
         known.setdefault(id(value), (name, value))
     with unseen():
+        starts = [tried(lambda one=one: one.grad_fn) for one in tensors]
         return _saved(starts, [*known.values()])
 
 

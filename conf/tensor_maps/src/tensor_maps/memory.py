@@ -19,7 +19,6 @@ from tensor_maps.reading import (
     number_text,
     shape_of,
     storage_address,
-    strides_of,
     tried,
 )
 
@@ -84,10 +83,13 @@ def placed(objects: Iterable[Any]) -> tuple[dict[int, Memory], dict[int, str]]:
 def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
     if tried(lambda: is_meta(tensor), False):
         return NO_DATA
-    storage = tried(tensor.untyped_storage)
-    shape, strides = shape_of(tensor), strides_of(tensor)
+    storage, shape = tried(tensor.untyped_storage), shape_of(tensor)
+    strides = tried(lambda: [int(stride) for stride in tensor.stride()])
     if storage is None or shape is None or strides is None:
-        return _why_no_storage(tensor)
+        layout = str(tensor.layout).removeprefix("torch.")
+        if tensor.is_nested:
+            return f"a nested tensor (layout {layout})"
+        return f"no storage (layout {layout}, {type(tensor).__name__})"
     size, address = int(storage.nbytes()), storage_address(tensor)
     if size == 0:
         return EMPTY
@@ -109,40 +111,21 @@ def _wrapped(tensor: torch.Tensor) -> list[torch.Tensor]:
         parts = [*tried(partial(vars, one), {}).values()]
         if type(one) is torch.Tensor and (one.is_nested or one.layout != torch.strided):
             parts += [tried(lambda t=one, n=name: getattr(t, n)()) for name in _PARTS]
-        found += [
-            part
-            for part in parts
-            if issubclass(type(part), torch.Tensor)
-            and not any(part is other for other in found)
-        ]
+        inner = [part for part in parts if issubclass(type(part), torch.Tensor)]
+        found += [part for part in inner if all(part is not one for one in found)]
     return found[1:]
-
-
-def _why_no_storage(tensor: torch.Tensor) -> str:
-    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return "no storage: it stands for a tensor inside a transform of torch.func"
-    layout = str(tensor.layout).removeprefix("torch.")
-    if tensor.is_nested:
-        return f"a nested tensor (layout {layout})"
-    return f"no storage (layout {layout}, {type(tensor).__name__})"
 
 
 def _array_memory(array: Any) -> Memory | str:
     owner = array
     while is_array(owner.base):
         owner = owner.base
-    is_tensor = isinstance(owner.base, torch.Tensor)
-    whole = _tensor_memory(owner.base) if is_tensor else EMPTY
     start, stop = array_reach(owner)
-    if isinstance(whole, Memory):
-        start, stop = whole.start, whole.stop
-    if start == stop:
-        return EMPTY
-    return Memory("cpu", start, stop, *_window_of(array))
-
-
-def _window_of(array: Any) -> tuple[int, list[int], list[int], int]:
-    return array_address(array), [*array.shape], [*array.strides], array.itemsize
+    if isinstance(owner.base, torch.Tensor):
+        whole = _tensor_memory(owner.base)
+        start, stop = (start, stop) if isinstance(whole, str) else whole[1:3]
+    window = array_address(array), [*array.shape], [*array.strides], array.itemsize
+    return Memory("cpu", start, stop, *window) if start < stop else EMPTY
 
 
 def array_address(array: Any) -> int:
@@ -152,7 +135,8 @@ def array_address(array: Any) -> int:
 
 def array_reach(array: Any) -> tuple[int, int]:
     """Return where the memory that an array's elements are in begins and ends."""
-    return address_range(*_window_of(array))
+    window = array_address(array), array.shape, array.strides, array.itemsize
+    return address_range(*window)
 
 
 def lanes(memories: dict[int, Memory]) -> list[list[int]]:
@@ -215,27 +199,26 @@ def _cells(value: Any, memory: Memory) -> list[str] | None:
 
 
 def _window(number: int, memory: Memory, start: int, size: int) -> dict:
-    shape, item_size, first = memory.shape, memory.item_size, memory.first - start
-    low, high = address_range(first, shape, memory.strides, item_size)
+    *_, shape, strides, item_size = memory
+    first = memory.first - start
+    low, high = address_range(first, shape, strides, item_size)
     moves = [
         (length, stride)
-        for length, stride in zip(shape, memory.strides, strict=True)
+        for length, stride in zip(shape, strides, strict=True)
         if length == 0 or (stride and length > 1)
     ]
     distinct = math.prod(length for length, _ in moves)
     few = distinct <= MOST_LISTED_ELEMENTS
-    runs = _runs(first, moves, item_size) if few else []
-    if not few or len(runs) > MOST_RUNS:
-        runs = [[low, high]]
-    whole = not any(stride % item_size for stride in memory.strides)
+    runs = _runs(first, moves, item_size) if few else [[low, high]]
+    whole = not any(stride % item_size for stride in strides)
     return {
         "tensor": number,
         "offset": None if first % item_size else first // item_size,
         "offset_bytes": first,
         "shape": shape,
-        "strides": [s // item_size for s in memory.strides] if whole else None,
-        "stride_bytes": memory.strides,
-        "runs": runs,
+        "strides": [s // item_size for s in strides] if whole else None,
+        "stride_bytes": strides,
+        "runs": runs if len(runs) <= MOST_RUNS else [[low, high]],
         "covers_all": [low, high] == [0, size] and distinct * item_size >= size,
     }
 

@@ -78,45 +78,40 @@ def see(value: Any) -> dict:
 
     That is without its names, its memory and its graph.
     """
-    seen = _SEEN if is_array(value) else _SEEN | see_autograd(value)
-    return seen | {
-        "kind": "array" if is_array(value) else "tensor",
-        "parameter": isinstance(value, torch.nn.Parameter),
+    is_tensor = not is_array(value)
+    seen = _SEEN | {
+        "kind": "tensor" if is_tensor else "array",
         "shape": shape_of(value),
         "dtype": str(value.dtype).removeprefix("torch."),
-        "device": "cpu" if is_array(value) else str(value.device),
-        "values": _values(value if is_array(value) else readable(value)),
-        "gradient": _gradient(value, seen) if has_gradient(seen) else None,
+        "device": str(value.device) if is_tensor else "cpu",
+        "values": _values(readable(value) if is_tensor else value),
     }
+    return seen | _see_autograd(value) if is_tensor else seen
 
 
-def see_autograd(tensor: torch.Tensor) -> dict:
-    """Return what autograd says of a tensor."""
+def _see_autograd(tensor: torch.Tensor) -> dict:
     is_leaf = tried(lambda: tensor.is_leaf, False)
-    inference = tried(tensor.is_inference, False)
+    retains = not is_leaf and bool(tried(lambda: tensor.retains_grad, False))
+    inference, needs = tried(tensor.is_inference, False), bool(tensor.requires_grad)
+    # `.grad` of any other tensor warns. A leaf that requires none may have one.
+    grad = tried(lambda: tensor.grad) if is_leaf or retains else None
+    told = "None" if needs and (is_leaf or retains) else None
+    if grad is not None:
+        told = _values(readable(grad)) or f"of shape {as_tuple(shape_of(grad))}"
     return {
-        "requires_grad": bool(tensor.requires_grad),
+        "parameter": isinstance(tensor, torch.nn.Parameter),
+        "requires_grad": needs,
         "is_leaf": is_leaf,
-        "retains_grad": not is_leaf and bool(tried(lambda: tensor.retains_grad, False)),
+        "retains_grad": retains,
         "inference": inference,
+        "gradient": told,
         "version": None if inference else tried(lambda: tensor._version),
     }
-
-
-def has_gradient(autograd: dict) -> bool:
-    """Whether ``.grad`` is for reading."""
-    # `.grad` of any other tensor warns. A leaf that requires none may have one.
-    return autograd["is_leaf"] or autograd["retains_grad"]
 
 
 def shape_of(tensor: Any) -> list[int] | None:
     """Return the shape, or None where PyTorch tells none."""
     return tried(lambda: [int(length) for length in tensor.shape])
-
-
-def strides_of(tensor: torch.Tensor) -> list[int] | None:
-    """Return the strides in elements, or None where PyTorch tells none."""
-    return tried(lambda: [int(stride) for stride in tensor.stride()])
 
 
 def readable(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -148,14 +143,6 @@ def _values(data: Any) -> str | None:
     if data is None or math.prod(data.shape) > MOST_VALUES:
         return None
     return tried(lambda: number_text(data.tolist()))
-
-
-def _gradient(tensor: torch.Tensor, autograd: dict) -> str | None:
-    gradient = tried(lambda: tensor.grad)
-    if gradient is None:
-        return "None" if autograd["requires_grad"] else None
-    values = _values(readable(gradient))
-    return values or f"of shape {as_tuple(shape_of(gradient))}"
 
 
 # The text of any other object would run code of its own.
