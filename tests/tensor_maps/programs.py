@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from independent import is_readable
 
 NAMES = ("a", "b", "c", "d", "e", "h", "k", "m")
 MADE = {"best", "box", "net", "opt"}
@@ -93,3 +94,11 @@ def quiet() -> Iterator[io.StringIO]:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as text:
         warnings.simplefilter("ignore")
         yield text
+
+
+def named_by(seed: int) -> dict[str, Any]:
+    """Return what can be read of the plain names that a program ends with."""
+    namespace: dict[str, Any] = {}
+    with quiet(), contextlib.suppress(Exception):
+        exec(random_program(seed), namespace)
+    return {n: v for n, v in namespace.items() if n in NAMES and is_readable(v)}

@@ -53,6 +53,10 @@ def test_ways_through_what_has_no_name_to_copies_and_to_where_a_walk_ended() -> 
     observed = observe({"w": w, "view": view, "copy": copy, "other": copy.exp()})
     made = [seen["made_of"] for seen in observed["tensors"]]
     assert made == [[], [[0, False]], [[0, True]], []]
+    first, second = (w * 2).unbind()
+    observed = observe({"w": w, "a": first, "b": second, "c": first * second * w})
+    assert [seen["flows"] for seen in observed["tensors"]][3] == [1, 2, 0]
+    assert [seen["operation"] for seen in observed["tensors"]][1] == "UnbindBackward0"
     w = y = leaf(1.0)
     for _ in range(40):
         y = y * y  # of which there are 2**40 ways to w
