@@ -293,14 +293,21 @@ def problems_of_maps(names: dict[str, Any]) -> Iterator[str]:
     tensors, told = observed["tensors"], set()
     for storage in observed["storages"]:
         windows = {
-            name: window["stride_bytes"]
+            name: window
             for window in storage["windows"]
             for name in named.keys() & tensors[window["tensor"]]["names"]
         }
         told |= {frozenset(windows)} - {frozenset()}
-        for name, strides in windows.items():
-            if strides != (truth := independent.window_of(named[name])[2]):
-                yield f"{name}: strides {strides}, truly {truth}"
+        for name, window in windows.items():
+            first, _, strides, _ = independent.window_of(named[name])
+            runs = {at for one in window["runs"] for at in range(*one)}
+            truly = {
+                at - first + window["offset_bytes"]
+                for at in independent.bytes_at(named[name])
+            }
+            is_whole = window["covers_all"] == (len(runs) == storage["bytes"])
+            if runs != truly or window["stride_bytes"] != strides or not is_whole:
+                yield f"{name}: {window}, truly strides {strides}, bytes {truly}"
     if told != (truth := independent.memories_of(named)):
         yield f"memories {told ^ truth}"
     for seen in (one for one in tensors if one["names"]):

@@ -18,7 +18,7 @@ from tensor_maps.find import PLAIN, Found, find
 from tensor_maps.memory import array_address, array_reach
 from tensor_maps.observe import observe
 from tensor_maps.reading import is_array, readable, storage_address, tried, unseen
-from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of
+from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of, rebound_in
 from tensor_maps.ways import node_name
 
 # Names that can be drawn and said in full after a statement, and names in a picture.
@@ -241,6 +241,8 @@ def look(
             used = [n for n in asked if n in namespace or n not in HARMLESS]
             held = (type(namespace.get(name, unit)) for name in used)
             is_quiet = unit is not None and QUIET.issuperset(held)
+            if is_quiet and was is not None:  # what was there may have run code
+                is_quiet = rebound_in(unit) <= was.facts.keys()
             return _look(found, was, old or {}, unit, is_quiet)
     finally:
         if collects:
