@@ -86,6 +86,8 @@ def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
     storage, shape = tried(tensor.untyped_storage), shape_of(tensor)
     strides = tried(lambda: [int(stride) for stride in tensor.stride()])
     if storage is None or shape is None or strides is None:
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return "no storage: it stands for a tensor inside a transform of torch.func"
         layout = str(tensor.layout).removeprefix("torch.")
         if tensor.is_nested:
             return f"a nested tensor (layout {layout})"
