@@ -219,7 +219,6 @@ class Look(NamedTuple):
 def look(
     namespace: Any,
     was: Look | None = None,
-    old: dict[str, Fact] | None = None,
     unit: Unit | None = None,
     *,
     names: Iterable[str] | None = None,
@@ -227,8 +226,7 @@ def look(
     """Look at the tensors of a namespace, as if nobody had looked.
 
     ``was`` is the look before, and ``unit`` the statement that has run: what it names
-    is read first. What has an ``old`` fact was there before the program: it is drawn
-    only where it changes or is named. Of ``names``, if given, only those are looked at.
+    is read first. Of ``names``, if given, only those are looked at.
     """
     if torch.cuda.is_initialized() and tried(torch.cuda.is_current_stream_capturing):
         return was or Look({}, observe({}), 0)  # to read would break the CUDA graph
@@ -243,19 +241,13 @@ def look(
             is_quiet = unit is not None and QUIET.issuperset(held)
             if is_quiet and was is not None:  # what was there may have run code
                 is_quiet = rebound_in(unit) <= was.facts.keys()
-            return _look(found, was, old or {}, unit, is_quiet)
+            return _look(found, was, unit, is_quiet)
     finally:
         if collects:
             gc.enable()
 
 
-def _look(
-    found: Found,
-    was: Look | None,
-    old: dict[str, Fact],
-    unit: Unit | None,
-    is_quiet: bool,
-) -> Look:
+def _look(found: Found, was: Look | None, unit: Unit | None, is_quiet: bool) -> Look:
     before = was.facts if was is not None else {}
     facts, unread = _read(found, before, unit, is_quiet)
     notes = (len(facts), found.more, unread)
@@ -280,10 +272,7 @@ def _look(
         *(name for name in order if facts[name].memory in beside),
         *order,
     ]
-    left_out = {n for n in old.keys() & at if old[n].object == facts[n].object}
-    left_out -= {*wanted}
-    few = [name for name in dict.fromkeys(order) if name not in left_out]
-    few = few[:MOST_OBSERVED]
+    few = {*[*dict.fromkeys(order)][:MOST_OBSERVED]}
     drawn = {name: found.values[name] for name in facts if name in few}
     return Look(facts, observe(drawn), *notes)
 
