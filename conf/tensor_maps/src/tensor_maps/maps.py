@@ -13,6 +13,7 @@ from tensor_maps.find import MOST_NAMES, argument_texts, find, name_values
 from tensor_maps.graph import draw_graph
 from tensor_maps.observe import observe
 from tensor_maps.pen import ALONE_FONT, DARK, EDGE, LIGHT, PAPER, printable, rect
+from tensor_maps.reading import forget_copy
 from tensor_maps.scene import WIDTH, Drawing, draw_scene
 from tensor_maps.story import table_of
 
@@ -136,6 +137,7 @@ def tensor_map(
         found, notes = name_values(texts, values, named)
     else:
         found, notes = find(dict(frame.f_locals)).values, []
+        forget_copy(frame)
     shown = dict(islice(found.items(), max_names))
     if len(shown) < len(found):
         notes.append(f"{len(shown)} of {len(found)} names are shown")

@@ -34,8 +34,8 @@ CHANGED_HANDS = NEW | {"gone"}
 FORM = "shape", "strides", "dtype", "device"
 # What is said first of names that there were before; what is said once is enough.
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
+MOST_ELEMENTS = 2**20  # of a tensor whose bytes are compared
 # Of these nodes is an index that is written out in numbers: it makes a view.
-MOST_ELEMENTS = 2**20
 WRITTEN_OUT = ast.Constant | ast.Slice | ast.Tuple | ast.UnaryOp | ast.USub | ast.Load
 # Of [one|many] the first is said of one name, the second of several.
 SENTENCES = {
