@@ -11,18 +11,10 @@ you created, not results computed from them.
 """
 
 # sphinx_gallery_setup = True
-import warnings
-
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
-
-
-def kind(node):
-    """Return the name of a node of the graph."""
-    return type(node).__name__.removesuffix("Type")
-
 
 # %%
 # ``backward()`` stores gradients in leaves that require grad
@@ -39,9 +31,11 @@ b.requires_grad_()
 
 y = x * w + b
 y.backward()
+print(f"{y = }")
 print(f"{w.grad = }, {b.grad = }, {x.grad = }")
 assert y.item() == 5
-assert w.grad.item() == 2 and b.grad.item() == 1
+assert w.grad.item() == 2
+assert b.grad.item() == 1
 assert x.grad is None
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x, w, b, y"
@@ -50,21 +44,15 @@ assert x.grad is None
 # ``y`` isn't a leaf. Its gradient flows on to ``w`` and ``b`` and isn't kept. If you
 # read ``y.grad``, you get None and a warning. To keep it, see :doc:`retain_grad`.
 
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    gradients = [t.grad for t in (x, w, b, y)]
-said = str(caught[0].message).split(". ")[0]
-print("y.grad =", gradients[-1])
-print(f"{caught[0].category.__name__}: {said}")
-assert gradients[-1] is None
-assert len(caught) == 1  # for y only; x is a leaf
-assert "is not a leaf Tensor" in said
+print(f"{y.retains_grad = }")
+assert not y.retains_grad
 
 # %%
 # The next backward pass adds to the gradients of the leaves that it reaches. This one
 # doesn't reach ``b``, so ``b.grad`` stays 1. See also :doc:`where_a_graph_ends`.
 
-(x * w).backward()
+loss = x * w
+loss.backward()
 print(f"{w.grad = }, {b.grad = }")
 assert w.grad.item() == 2 + 2
 assert b.grad.item() == 1
@@ -73,15 +61,25 @@ assert b.grad.item() == 1
 # What makes a tensor a leaf?
 # ---------------------------
 # :attr:`torch.Tensor.is_leaf` is True if a tensor has no ``grad_fn``, that is, no
-# recorded operation computed it. ``w`` and ``b`` don't have a ``grad_fn``, because you
-# created them. ``y`` has one. Now compute a tensor from ``x`` only, which doesn't
-# require grad.
+# recorded operation computed it. You created ``x``, ``w`` and ``b``, so they don't have
+# a ``grad_fn``. ``y`` has one.
+
+print(f"{x.is_leaf = }, {x.grad_fn = }")
+print(f"{w.is_leaf = }, {w.grad_fn = }")
+print(f"{b.is_leaf = }, {b.grad_fn = }")
+print(f"{y.is_leaf = }, {y.grad_fn.name() = }")
+assert x.is_leaf
+assert w.is_leaf
+assert b.is_leaf
+assert not y.is_leaf
+
+# %%
+# Now compute a tensor from ``x`` only, which doesn't require grad.
 
 q = x * x + 1
 print(f"{q.is_leaf = }, {q.requires_grad = }")
-assert q.is_leaf and not q.requires_grad
-assert w.is_leaf and b.is_leaf and not y.is_leaf
-assert x.is_leaf and x.grad_fn is None
+assert q.is_leaf
+assert not q.requires_grad
 
 # %%
 # .. predict:: Is ``q`` a leaf, and does it require grad?
@@ -96,34 +94,25 @@ assert x.is_leaf and x.grad_fn is None
 #
 # Follow the graph back to its leaves
 # -----------------------------------
-# ``grad_fn`` is the node of the operation that computed a tensor. Its
-# :attr:`~torch.autograd.graph.Node.next_functions` are the nodes that get the
-# gradients next, one for each input.
+# ``grad_fn`` is the node of the operation that computed a tensor. ``print`` shows its
+# name. ``y`` is the sum of a product and ``b``, so give the product a name to see both
+# nodes.
 
-todo = [(y.grad_fn, "")]
-while todo:
-    node, indent = todo.pop()
-    print(indent + kind(node))
-    if node is not None:
-        for to, _ in reversed(node.next_functions):
-            todo.append((to, indent + "    "))
-# sphinx_gallery_tensor_map = "x, w, b, y"
+product = x * w
+y = product + b
+print(f"{product = }")
+print(f"{y = }")
+assert product.grad_fn.name() == "MulBackward0"
+assert y.grad_fn.name() == "AddBackward0"
+# sphinx_gallery_tensor_map = "x, w, b, product, y"
 # sphinx_gallery_tensor_map_graph = True
 
 # %%
-# ``y`` is the sum of a product and ``b``. The inputs of the product are ``x`` and
-# ``w``. The output has None for ``x``, because ``x`` doesn't need a gradient.
-# ``AccumulateGrad`` is the node of a leaf, and adds to the leaf's ``grad``.
-
-mul, to_b = (to for to, _ in y.grad_fn.next_functions)
-to_x, to_w = (to for to, _ in mul.next_functions)
-print(f"{kind(to_w) = }, {to_x = }")
-print(f"{to_w.variable is w = }")
-print(f"{to_b.variable is b = }")
-assert to_x is None
-assert to_w.variable is w and to_b.variable is b
-
-# %%
+# A backward pass goes from ``y`` to ``product`` and ``b``, and from ``product`` to
+# ``w``. It doesn't go to ``x``, because ``x`` doesn't need a gradient. To follow a
+# graph in code, use :attr:`~torch.autograd.graph.Node.next_functions`
+# (:doc:`where_a_graph_ends`).
+#
 # Remember
 # --------
 # - ``backward()`` adds to ``grad`` of the leaves it reaches that require grad.
