@@ -37,9 +37,11 @@ w.requires_grad_()
 z = w.detach()
 print(f"{z = }, {z.is_leaf = }")
 print(f"{z.requires_grad = }, {z.grad_fn = }")
-assert z.tolist() == [1.0] and z.device == w.device
-assert not z.requires_grad and z.grad_fn is None
-assert z.is_leaf and z.grad is None
+assert z.tolist() == [1.0]
+assert z.device == w.device
+assert z.is_leaf
+assert not z.requires_grad
+assert z.grad_fn is None
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, z"
 
@@ -65,7 +67,8 @@ y.backward()
 print(f"{y = }")
 print(f"{w.grad = }, {z.grad = }")
 assert y.item() == 2 * 1 + 1
-assert w.grad.item() == 2 and z.grad is None
+assert w.grad.item() == 2
+assert z.grad is None
 # sphinx_gallery_tensor_map = "x, w, z, y"
 # sphinx_gallery_tensor_map_graph = True
 
@@ -103,13 +106,15 @@ assert w.tolist() == [2.0]
 loss = (w * w).sum()  # saves w for backward
 saved_at = w._version
 z[0] = 7.0
+print(f"{saved_at = }, now {w._version = }")
 try:
     loss.backward()
 except RuntimeError as error:
     message = str(error).split(":")[0]
-print(f"{saved_at = }, now {w._version = }")
-print("RuntimeError:", message)
-assert saved_at == 1 and w._version == z._version == 2
+    print("RuntimeError:", message)
+assert saved_at == 1
+assert w._version == 2
+assert z._version == 2
 assert "modified by an inplace" in message
 
 # %%
@@ -123,12 +128,26 @@ assert "modified by an inplace" in message
 
 before = w._version
 w.data[0] = 8.0
-torch.optim.SGD([w], lr=0.5, fused=True).step()
+optimizer = torch.optim.SGD([w], lr=0.5, fused=True)
+optimizer.step()
 print(f"{w = }")  # 8 - 0.5 * 2
 print(f"{z = }")
 print(f"{before = }, {w._version = }")
-assert w.item() == z.item() == 7
+assert w.item() == 7
+assert z.item() == 7
 assert w._version == before
+
+# %%
+# Add ``.clone()`` to modify the result
+# -------------------------------------
+# ``s`` has its own memory, so ``w`` keeps its value. See :doc:`detach_clone`.
+
+s = w.detach().clone()
+s[0] = 5.0
+print(f"{w = }, {s = }")
+assert w.item() == 7
+assert s.item() == 5
+assert not shares_memory(s, w)
 
 # %%
 # Remember
