@@ -38,7 +38,8 @@ s = w.detach().clone()
 print(f"{s = }")
 print(f"{s.requires_grad = }, {s.is_leaf = }")
 assert s.tolist() == [1.0]
-assert s.is_leaf and not s.requires_grad
+assert s.is_leaf
+assert not s.requires_grad
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, s, w copied to s"
 
@@ -46,20 +47,16 @@ assert s.is_leaf and not s.requires_grad
 # One copy, not two
 # -----------------
 # Look between the two calls. ``z`` still shares memory with ``w``. Only the result has
-# new memory, with as many bytes as the tensor. (CUDA's allocator rounds up, to 512
-# bytes for such a small tensor.)
+# new memory, with as many bytes as the tensor.
 
 z = w.detach()
-start = torch.cuda.memory_allocated()  # 0 on a CPU
 s = z.clone()
-taken = torch.cuda.memory_allocated() - start
 print(f"{shares_memory(z, w) = }")
 print(f"{shares_memory(s, w) = }")
 print(f"{s.untyped_storage().nbytes() = }")
 assert shares_memory(z, w)
 assert not shares_memory(s, w)
 assert s.untyped_storage().nbytes() == 4
-assert taken <= 512  # the blocks of two copies are 1024
 
 # %%
 # What changes with the original, and what doesn't?
@@ -69,8 +66,10 @@ assert taken <= 512  # the blocks of two copies are 1024
 with torch.no_grad():
     w.fill_(7.0)
 print(f"{z = }, {s = }")
-assert z.tolist() == [7.0] and s.tolist() == [1.0]
-assert w._version == z._version == 1
+assert z.tolist() == [7.0]
+assert s.tolist() == [1.0]
+assert w._version == 1
+assert z._version == 1
 assert s._version == 0
 # sphinx_gallery_tensor_map = "w, z, s"
 
@@ -87,7 +86,8 @@ assert s._version == 0
 
 s[0] = 5.0
 print(f"{w = }")
-assert w.tolist() == [7.0] and w._version == 1
+assert w.tolist() == [7.0]
+assert w._version == 1
 
 # %%
 # No gradient goes through the copy
@@ -99,7 +99,8 @@ x = torch.tensor([2.0], device=device)
 y = x * w + s
 y.backward()
 print(f"{w.grad = }, {s.grad = }")
-assert w.grad.item() == 2 and s.grad is None
+assert w.grad.item() == 2
+assert s.grad is None
 
 # %%
 # To train the copy, call ``requires_grad_()``
@@ -109,24 +110,27 @@ assert w.grad.item() == 2 and s.grad is None
 # ``w``.
 
 c = w.detach().clone().requires_grad_()
-(x * c).backward()
+loss = x * c
+loss.backward()
 print(f"{c.is_leaf = }, {w.clone().is_leaf = }")
 print(f"{c.grad = }")
 print(f"{w.grad = }")  # as before
-assert c.is_leaf and not w.clone().is_leaf
-assert c.grad.item() == 2 and w.grad.item() == 2
+assert c.is_leaf
+assert not w.clone().is_leaf
+assert c.grad.item() == 2
+assert w.grad.item() == 2
 
 # %%
 # A module's ``parameters()`` only returns tensors of the class
-# :class:`~torch.nn.parameter.Parameter`. ``c`` isn't one, so no optimizer made from
-# ``parameters()`` trains it.
+# :class:`~torch.nn.parameter.Parameter`. ``named_parameters()`` tells their names.
+# ``c`` isn't a Parameter, so no optimizer made from ``parameters()`` trains it.
 
 module = torch.nn.Module()
 module.c = c
 module.p = torch.nn.Parameter(w.detach().clone())
-print(f"{list(module.state_dict()) = }")
-assert list(module.state_dict()) == ["p"]
-assert [*module.parameters()] == [module.p]
+names = [name for name, _ in module.named_parameters()]
+print(f"{names = }")
+assert names == ["p"]
 assert not shares_memory(module.p, w)
 
 # %%
