@@ -28,9 +28,19 @@ x = torch.tensor([2.0])
 z = x.numpy()
 z[0] = 7.0
 print(f"{x = }, {z = }")
-assert x.item() == z.item() == 7
+assert x.item() == 7
+assert z.item() == 7
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x, z"
+
+# %%
+# To get an array with its own memory, copy it with NumPy's ``copy()``.
+
+own = x.numpy().copy()
+own[0] = 5.0
+print(f"{x = }, {own = }")
+assert x.item() == 7
+assert own.item() == 5
 
 # %%
 # Autograd doesn't notice a write by NumPy
@@ -42,7 +52,8 @@ assert x.item() == z.item() == 7
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * w).sum()  # saves w for backward
-w.detach().numpy()[:] = 3.0
+array = w.detach().numpy()
+array[:] = 3.0
 loss.backward()
 print(f"{w._version = }, {w.grad = }")
 assert w._version == 0
@@ -54,10 +65,9 @@ assert w.grad.tolist() == [6, 6, 6]
 #     - ``w._version = 0, w.grad = tensor([6., 6., 6.])``
 #     - ``RuntimeError: one of the variables needed for gradient computation has been
 #       modified by an inplace operation…`` with ``w.detach().fill_(3.0)`` in the place
-#       of ``w.detach().numpy()[:] = 3.0``
-#     - ``w._version = 0, w.grad = tensor([2., 2., 2.])`` with
-#       ``w.detach().numpy().copy()[:] = 3.0`` in the place of ``w.detach().numpy()[:] =
-#       3.0``
+#       of ``array[:] = 3.0``
+#     - ``w._version = 0, w.grad = tensor([2., 2., 2.])`` with ``array =
+#       w.detach().numpy().copy()``
 #
 # The version counter stays at 0, so autograd uses 3 as the saved value. The gradient is
 # 2 * 3. The correct gradient is 2, but PyTorch doesn't raise.
@@ -72,14 +82,12 @@ try:
     w.numpy()
 except RuntimeError as error:
     message = str(error)
+    print("RuntimeError:", message)
 with torch.no_grad():
-    w.numpy()[0] = 99.0
-print("RuntimeError:", message)
+    array = w.numpy()
+array[0] = 99.0
 print(f"{w = }")
-assert message == (
-    "Can't call numpy() on Tensor that requires grad."
-    " Use tensor.detach().numpy() instead."
-)
+assert "numpy() on Tensor that requires grad" in message
 assert w.tolist() == [99, 3, 3]
 
 # %%
@@ -90,17 +98,14 @@ assert w.tolist() == [99, 3, 3]
 # comes first. :doc:`numpy_force` has other tensors that raise.
 
 elsewhere = "cuda" if device == "cuda" else "meta"
-g = torch.ones(3, device=elsewhere).requires_grad_()
+g = torch.ones(3, device=elsewhere)
+g.requires_grad_()
 try:
     g.numpy()
 except TypeError as error:
     message = str(error)
-print("TypeError:", message)
-assert message == (
-    f"can't convert {g.device} device type tensor to"
-    " numpy. Use Tensor.cpu() to copy the tensor to"
-    " host memory first."
-)
+    print("TypeError:", message)
+assert f"convert {g.device} device type" in message
 
 # %%
 # ``force=True``: a copy or an alias
@@ -112,7 +117,8 @@ assert message == (
 
 p = torch.tensor([2.0], device=device)
 p.requires_grad_()
-p.numpy(force=True)[0] = 7.0
+array = p.numpy(force=True)
+array[0] = 7.0
 print(f"{p = }")
 assert p.item() == (7 if device == "cpu" else 2)
 
@@ -127,9 +133,11 @@ shared = torch.from_numpy(array)
 copied = torch.tensor(array)
 shared[0] = 5.0
 print(f"{array = }, {copied = }")
-assert array.tolist() == shared.tolist() == [5, 0]
+assert array.tolist() == [5, 0]
+assert shared.tolist() == [5, 0]
 assert copied.tolist() == [0, 0]
-assert shared.dtype == copied.dtype == torch.float64
+assert shared.dtype == torch.float64
+assert copied.dtype == torch.float64
 # sphinx_gallery_tensor_map = "array, shared, copied"
 
 # %%
