@@ -22,20 +22,35 @@ print("This lesson runs on:", device)
 # ``w -= step`` changes the leaf, ``w - step`` makes a new tensor
 # ---------------------------------------------------------------
 # The weight is 4, its loss is ``w * w``, and its gradient is 8. A step of 0.25 * 8
-# makes it 2. ``w - step`` is a new tensor, the result of an operation. ``w -= step``
-# under ``no_grad`` changes the leaf itself, so ``w`` and ``held`` stay the same tensor.
+# makes it 2, and the next step makes it 1.
 
-w = held = torch.tensor([4.0], device=device)
+lr = 0.25
+w = torch.tensor([4.0], device=device)
 w.requires_grad_()
-(w * w).backward()
-step = 0.25 * w.grad
+for _ in range(2):
+    loss = w * w
+    loss.backward()
+    with torch.no_grad():
+        w -= lr * w.grad
+    w.grad = None
+print(f"{w = }")
+assert w.item() == 1
+
+# %%
+# ``w - step`` is a new tensor, the result of an operation. ``w -= step`` under
+# ``no_grad`` changes the leaf itself, so ``w`` and ``held`` stay the same tensor.
+
+held = w
+step = 0.5
 other = w - step
 with torch.no_grad():
     w -= step
 print(f"{w = }, {w is held = }")
-print(f"{other = }")
-assert other == w == 2
-assert w is held and w.is_leaf and w.requires_grad
+print(f"{other = }, {other is held = }")
+assert w.item() == 0.5
+assert w is held
+assert w.is_leaf
+assert other.item() == 0.5
 assert not other.is_leaf
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, held, other"
@@ -47,56 +62,66 @@ assert not other.is_leaf
 # shows the first ``w``, which an optimizer or a model may still hold.
 
 
-def in_place(w, step):
-    w -= step
+def updated(w, update):
+    """Return w after one of the updates."""
+    step = lr * w.grad
+    if update == "w -= step":
+        w -= step
+    elif update == "w = w - step":
+        w = w - step
+    elif update == "no_grad: w = w - step":
+        with torch.no_grad():
+            w = w - step
+    elif update == "no_grad: w -= step":
+        with torch.no_grad():
+            w -= step
+    elif update == "w.data -= step":
+        w.data -= step
+    else:
+        w = (w - step).detach()
+        w.requires_grad_()
     return w
 
 
-def in_place_data(w, step):
-    w.data -= step
-    return w
-
-
-def new_leaf(w, step):
-    return (w - step).detach().requires_grad_()
-
-
-quiet = torch.no_grad()
-updates = {
-    "w -= step": in_place,
-    "w = w - step": torch.sub,
-    "no_grad: w = w - step": quiet(torch.sub),
-    "no_grad: w -= step": quiet(in_place),
-    "w.data -= step": in_place_data,
-    "w = (w - step).detach(), a new leaf": new_leaf,
-}
-rows = []
-for name, update in updates.items():
-    w = held = torch.tensor([4.0], device=device)
+updates = [
+    "w -= step",
+    "w = w - step",
+    "no_grad: w = w - step",
+    "no_grad: w -= step",
+    "w.data -= step",
+    "w = (w - step).detach(), a new leaf",
+]
+# Reading the grad of a non-leaf tensor warns.
+warnings.filterwarnings("ignore", "The .grad attr")
+found = {}
+print("update | iteration 1 | iteration 2 | first w")
+for update in updates:
+    w = torch.tensor([4.0], device=device)
     w.requires_grad_()
-    row = {"update": name}
-    for iteration in "iteration 1", "iteration 2":
+    held = w
+    seen = []
+    for _ in range(2):
         try:
-            (w * w).backward()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                gradient = w.grad
-            w = update(w, 0.25 * gradient)
-            row[iteration] = w.item()
-            w.grad = None
+            loss = w * w
+            loss.backward()
+            w = updated(w, update)
         except (RuntimeError, TypeError) as error:
-            row[iteration] = type(error).__name__
-    row["the first w"] = held.item()
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-seen = [tuple(row.values())[1:] for row in rows]
-assert seen[0][0] == "RuntimeError"
-assert seen[1] == (2, "TypeError", 4)
-assert seen[2] == (2, "RuntimeError", 4)
-assert seen[3] == seen[4] == (2, 1, 1)
-assert seen[5] == (2, 1, 4)
+            seen.append(type(error).__name__)
+        else:
+            seen.append(w.item())
+            w.grad = None
+    first, second = seen
+    kept = held.item()
+    print(f"{update} | {first} | {second} | {kept}")
+    found[update] = first, second, kept
+assert found["w -= step"][0] == "RuntimeError"
+assert found["w = w - step"] == (2, "TypeError", 4)
+in_no_grad = found["no_grad: w = w - step"]
+assert in_no_grad == (2, "RuntimeError", 4)
+assert found["no_grad: w -= step"] == (2, 1, 1)
+assert found["w.data -= step"] == (2, 1, 1)
+new_leaf = found["w = (w - step).detach(), a new leaf"]
+assert new_leaf == (2, 1, 4)
 # sphinx_gallery_folded = "The code of the six updates"
 
 # %%
@@ -117,12 +142,14 @@ assert seen[5] == (2, 1, 4)
 w = torch.tensor([4.0], device=device)
 w.requires_grad_()
 for _ in range(2):
-    (w * w).backward()
+    loss = w * w
+    loss.backward()
     with torch.no_grad():
-        w -= w.grad / 4
+        w -= lr * w.grad
 print(f"{w = }")
 print(f"{w.grad = }")
-assert w.item() == -1 and w.grad.item() == 8 + 4
+assert w.item() == -1
+assert w.grad.item() == 8 + 4
 
 # %%
 # .. predict:: What are ``w`` and its gradient?
@@ -130,8 +157,8 @@ assert w.item() == -1 and w.grad.item() == 8 + 4
 #     - ``w = tensor([-1.], requires_grad=True)`` ``w.grad = tensor([12.])``
 #     - ``w = tensor([2.], requires_grad=True)`` ``w.grad = tensor([8.])`` with ``for _
 #       in range(1):`` in the place of ``for _ in range(2):``
-#     - ``w = tensor([1.], requires_grad=True)`` ``w.grad = None`` with ``w -= w.grad /
-#       4; w.grad = None`` in the place of ``w -= w.grad / 4``
+#     - ``w = tensor([1.], requires_grad=True)`` ``w.grad = None`` with ``w -= lr *
+#       w.grad; w.grad = None`` in the place of ``w -= lr * w.grad``
 #
 # The second step is 0.25 * (8 + 4) = 3. Set ``w.grad = None`` after each step, as
 # ``zero_grad()`` of an optimizer does.
