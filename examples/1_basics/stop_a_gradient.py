@@ -14,19 +14,16 @@ It still flows through a layer that is frozen with ``requires_grad_(False)``, se
 # sphinx_gallery_setup = True
 import torch
 from torch import nn
-from torch.autograd.graph import saved_tensors_hooks
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 
-def layers():
-    """Return two layers, with the weights 3 and 5."""
+def layers():  # with the weights 3 and 5
     a = nn.Linear(1, 1, bias=False, device=device)
     b = nn.Linear(1, 1, bias=False, device=device)
-    for layer, value in (a, 3.0), (b, 5.0):
-        weight = torch.full_like(layer.weight, value)
-        layer.weight = nn.Parameter(weight)
+    nn.init.constant_(a.weight, 3.0)
+    nn.init.constant_(b.weight, 5.0)
     return a, b
 
 
@@ -39,106 +36,98 @@ def layers():
 a, b = layers()
 x = torch.tensor([[2.0]], device=device)
 x.requires_grad_()
-weight, h = a.weight, a(x)
+weight = a.weight
+h = a(x)
 cut = h.detach()
 print(f"{h.item() = }, {cut.item() = }")
 print(f"{h.requires_grad = }, {cut.requires_grad = }")
-assert h == cut == 6 and h.requires_grad
+assert h.item() == 6
+assert cut.item() == 6
+assert h.requires_grad
 assert not cut.requires_grad
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "weight, h, cut"
 
 # %%
+# ``requires_grad_(False)`` freezes A's weight, so it gets no gradient. But gradients
+# still flow through A to ``x``. Here a layer B with the weight 5 comes after A.
+
+a.requires_grad_(False)
+y = b(a(x))
+y.backward()
+print(f"{a.weight.grad = }, {x.grad = }")
+assert a.weight.grad is None
+assert x.grad.item() == 3 * 5
+
+# %%
 # What stops in each of nine ways?
 # --------------------------------
-# Each row applies one way to A, which returns ``h``. Layer B with the weight 5 takes
-# ``h``. Then come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops
-# the gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *saved*
-# counts the tensors that A saves. *h recorded* says if ``h`` has a ``grad_fn``.
+# Each row applies one way to A, which returns ``h``. B takes ``h``. Then come the
+# backward pass and a step of SGD with ``lr=0.5``. If nothing stops the gradients, they
+# are ``3 * 5`` for ``x`` and ``2 * 5`` for A. *h recorded*: ``h`` has a ``grad_fn``.
 
-
-def under(mode):
-    def forward(a, x):
-        with mode():
-            return a(x)
-
-    return forward
-
-
-def freeze_late(a, x):
-    h = a(x)
-    a.requires_grad_(False)
-    return h
-
-
-ways = {
-    "nothing": lambda a, x: a(x),
-    "h.detach()": lambda a, x: a(x).detach(),
-    "h.data": lambda a, x: a(x).data,
-    "torch.no_grad()": under(torch.no_grad),
-    "torch.inference_mode()": under(
-        torch.inference_mode,
-    ),
-    "a.requires_grad_(False)": (  # stays off
-        lambda a, x: a.requires_grad_(False)(x)
-    ),
-    "the same, after h = a(x)": freeze_late,
-    "a.eval()": lambda a, x: a.eval()(x),
-    "SGD without A": lambda a, x: a(x),
-}
-
-
-def note(t):
-    saved.append(t.shape)
-    return t
-
-
-rows, of_b = [], []
-for way, forward in ways.items():
+freeze = "a.requires_grad_(False)"
+late = "the same, after h = a(x)"
+ways = ["nothing", "h.detach()", "h.data"]
+ways += ["torch.no_grad()", "torch.inference_mode()"]
+ways += [freeze, late, "a.eval()", "SGD without A"]
+head = "way | h recorded | B trains | "
+head += "gradient of x | gradient of A | A afterwards"
+print(head)
+found = {}
+for way in ways:
     a, b = layers()
-    x.grad, saved = None, []
-    with saved_tensors_hooks(note, lambda t: t):
-        h = forward(a, x)
-    row = {"way": way, "saved": len(saved)}
-    row["h recorded"] = "yes" if h.grad_fn else "no"
-    trained = [b.weight]
-    if way != "SGD without A":
-        trained.append(a.weight)
-    row["B trains"] = "yes"
+    mode = torch.enable_grad()
+    if way == "torch.no_grad()":
+        mode = torch.no_grad()
+    if way == "torch.inference_mode()":
+        mode = torch.inference_mode()
+    if way == freeze:
+        a.requires_grad_(False)
+    if way == "a.eval()":
+        a.eval()
+    with mode:
+        h = a(x)
+    if way == "h.detach()":
+        h = h.detach()
+    if way == "h.data":
+        h = h.data
+    if way == late:
+        a.requires_grad_(False)
+    recorded = "no" if h.grad_fn is None else "yes"
+    x.grad = None
     try:
-        b(h).backward()
+        loss = b(h)
+        loss.backward()
+        trains = "yes"
     except RuntimeError:
-        row["B trains"] = "no: it raises"
-    torch.optim.SGD(trained, lr=0.5).step()
-    of_b.append(b.weight.item())
-    row["gradient of x"] = x.grad and x.grad.item()
-    found = a.weight.grad
-    row["gradient of A"] = found and found.item()
-    row["A afterwards"] = a.weight.item()
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-seen = [tuple(row.values())[1:] for row in rows]
-assert seen[0] == (2, "yes", "yes", 15, 10, -2)
-stopped = (2, "no", "yes", None, None, 3)
-assert seen[1] == seen[2] == stopped
-assert seen[3] == (0, "no", "yes", None, None, 3)
-assert seen[4][:3] == (0, "no", "no: it raises")
-assert seen[4][3:] == (None, None, 3)
-assert seen[5] == (1, "yes", "yes", 15, None, 3)
-assert seen[6] == (2, "yes", "yes", 15, None, 3)
-assert seen[7] == seen[0]  # eval stops nothing
-assert seen[8] == (2, "yes", "yes", 15, 10, 3)
-assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
+        trains = "no: it raises"
+    weights = [b.weight]
+    if way != "SGD without A":
+        weights.append(a.weight)
+    optimizer = torch.optim.SGD(weights, lr=0.5)
+    optimizer.step()
+    of_x = None if x.grad is None else x.grad.item()
+    grad = a.weight.grad
+    of_a = None if grad is None else grad.item()
+    after = a.weight.item()
+    row = f"{way} | {recorded} | {trains}"
+    print(f"{row} | {of_x} | {of_a} | {after}")
+    found[way] = recorded, trains, of_x, of_a, after
+assert found["nothing"] == ("yes", "yes", 15, 10, -2)
+assert found["a.eval()"] == found["nothing"]
+for way in "h.detach()", "h.data", "torch.no_grad()":
+    assert found[way] == ("no", "yes", None, None, 3)
+assert found["torch.inference_mode()"][1] != "yes"
+assert found[freeze] == ("yes", "yes", 15, None, 3)
+assert found[late] == found[freeze]
+assert found["SGD without A"][2:] == (15, 10, 3)
 # sphinx_gallery_folded = "The code that ran them"
 
 # %%
-# - ``detach`` and ``.data`` run after A has saved its tensors. These tensors are freed
-#   with the graph. Avoid ``.data`` (:ref:`silent-data`).
-# - Under :class:`torch.no_grad` and ``inference_mode``, A doesn't save any tensor. With
-#   ``inference_mode``, B raises, because it would have to save A's result
-#   (:doc:`inference_tensors`).
+# - Avoid ``.data`` (:ref:`silent-data`).
+# - With ``inference_mode``, B raises, because it would have to save ``h`` for the
+#   gradient of B's weight (:doc:`inference_tensors`), but not with ``no_grad``.
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
 #   old gradient can still change A (:ref:`silent-momentum`).
 # - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`. On
@@ -155,11 +144,12 @@ a, b = layers()
 optimizer = torch.optim.SGD(b.parameters(), lr=0.5)
 for _ in range(2):
     optimizer.zero_grad()
-    b(a(x)).backward()
+    loss = b(a(x))
+    loss.backward()
     optimizer.step()
 print(f"{a.weight.grad = }")
-assert a.weight == 3
-assert a.weight.grad == 2 * 5 + 2 * 2
+assert a.weight.item() == 3
+assert a.weight.grad.item() == 2 * 5 + 2 * 2
 
 # %%
 # .. predict:: What is the gradient of A?

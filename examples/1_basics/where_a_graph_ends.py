@@ -33,22 +33,24 @@ cut = first.detach()
 loss = cut * second
 loss.backward()
 print(f"{first.grad = }, {second.grad = }")
-assert first.grad is None and second.grad == 3
+assert second.grad.item() == 3
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "first, cut, second, loss"
 
 # %%
 # Follow ``next_functions`` to the end of each branch
 # ---------------------------------------------------
-# The ``next_functions`` of a node get the gradients next (:doc:`as a tree
-# <leaf_tensors>`). A node called ``AccumulateGrad`` belongs to a leaf, its
+# The ``next_functions`` of a node get the gradients next (see the picture in
+# :doc:`leaf_tensors`). A node called ``AccumulateGrad`` belongs to a leaf, its
 # ``variable``. None is an input that needs no gradient, here ``cut``. If the loss has
 # no ``grad_fn``, see :ref:`no-grad-fn`. For a non-leaf tensor, see :doc:`retain_grad`.
 
 
-def ends(tensor):
+def find_leaves(tensor):
     """Return the leaves that backward can reach."""
-    todo, seen, leaves = [tensor.grad_fn], set(), []
+    todo = [tensor.grad_fn]
+    seen = set()
+    leaves = []
     while todo:
         node = todo.pop()
         if node is None or node in seen:
@@ -56,14 +58,15 @@ def ends(tensor):
         seen.add(node)
         if type(node).__name__ == "AccumulateGrad":
             leaves.append(node.variable)
-        todo += [to for to, _ in node.next_functions]
+        for next_node, _ in node.next_functions:
+            todo.append(next_node)
     return leaves
 
 
-(leaf,) = ends(loss)
-(to_cut, _), _ = loss.grad_fn.next_functions
+leaf = find_leaves(loss)[0]
+to_cut = loss.grad_fn.next_functions[0][0]
 print(f"{leaf is second = }, {to_cut = }")
-assert leaf is second and to_cut is None
+assert leaf is second
 
 # %%
 # Which ways to use a weight cut the graph?
@@ -80,37 +83,31 @@ ways = {
     "nn.Parameter(w)": lambda w: nn.Parameter(w),
     "w.round()": lambda w: w.round(),
 }
-rows = []
+print("way | ends at | w.grad")
+found = {}
 for way, use in ways.items():
     w = torch.ones(1, device=device, requires_grad=True)
     loss = use(w) * second
-    row = {"way": way, "ends at": "None"}
-    for leaf in ends(loss):
-        if leaf is not second:
-            other = "w" if leaf is w else "a new leaf"
-            row["ends at"] = other
+    end = "None"
+    for leaf in find_leaves(loss):
+        if leaf is w:
+            end = "w"
+        elif leaf is not second:
+            end = "a new leaf"
     loss.backward()
-    g = w.grad
-    row["w.grad"] = None if g is None else g.item()
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-seen = [tuple(row.values())[1:] for row in rows]
-assert seen[:2] == [("w", 10), ("w", 5)]
-assert seen[2:4] == [("None", None)] * 2
-assert seen[4:] == [("a new leaf", None), ("w", 0)]
-w = torch.ones(2, device=device, requires_grad=True)
-new = torch.tensor(w.tolist(), device=device)
-cut = [new, w.detach(), w.data, w > 0, w.argmax()]
-cut += [w.long(), w.view(torch.int32)]
-cut += [torch.no_grad()(torch.exp)(w)]
-cut += [torch.inference_mode()(torch.exp)(w)]
-assert not any(t.requires_grad for t in cut)
-kept = [w[:1], w.clone(), w.double(), w.exp()]
-kept += [w.to("cpu", copy=True)]
-kept += [torch.empty(2).copy_(w)]
-assert all(w is ends(t)[0] for t in kept)
+    grad = None if w.grad is None else w.grad.item()
+    print(f"{way} | {end} | {grad}")
+    found[way] = end, grad
+assert found["w.detach()"] == ("None", None)
+assert found["w.item()"] == ("None", None)
+assert found["nn.Parameter(w)"] == ("a new leaf", None)
+assert found["w.round()"] == ("w", 0)
+filled = torch.empty(1).copy_(w)
+as_int = w.view(torch.int32)
+for result in w.data, as_int, w > 0, w.argmax():
+    assert not result.requires_grad
+for result in w.clone(), filled, w.exp(), w[:1]:
+    assert find_leaves(result)[0] is w
 # sphinx_gallery_folded = "The code of the six ways"
 
 # %%
@@ -131,22 +128,25 @@ class Twice(nn.Module):
         return torch.full_like(x, 2 * x.item())
 
 
-def note(layer, inputs, output):
-    (x,) = inputs
-    if x.requires_grad and not output.requires_grad:
-        cuts.append(layer)
+cuts = []
 
 
-x, cuts = torch.ones(1, device=device), []
-layers = nn.Linear(1, 1), Twice(), nn.Linear(1, 1)
+def find_cut(layer, inputs, output):
+    if inputs[0].requires_grad:
+        if not output.requires_grad:
+            cuts.append(layer)
+
+
+layers = [nn.Linear(1, 1), Twice(), nn.Linear(1, 1)]
 model = nn.Sequential(*layers).to(device)
 for layer in model:
-    layer.register_forward_hook(note)
-model(x).backward()
+    layer.register_forward_hook(find_cut)
+x = torch.ones(1, device=device)
+loss = model(x)
+loss.backward()
 named = model.named_parameters()
-missing = [n for n, p in named if p.grad is None]
+missing = [name for name, p in named if p.grad is None]
 print(f"{cuts = }, {missing = }")
-assert cuts == [model[1]]
 assert missing == ["0.weight", "0.bias"]
 
 # %%
@@ -154,21 +154,14 @@ assert missing == ["0.weight", "0.bias"]
 #
 #     - ``cuts = [Twice()], missing = ['0.weight', '0.bias']``
 #     - ``cuts = [Twice()], missing = ['0.weight', '0.bias', '2.weight', '2.bias']``
-#       with ``model(x)`` in the place of ``model(x).backward()``
+#       without ``loss.backward()``
 #     - ``cuts = [], missing = []`` with ``return 2 * x`` in the place of ``return
 #       torch.full_like(x, 2 * x.item())``
 #
 # ``Twice`` cuts the graph. The model's output requires grad due to its last layer. The
 # hook can't report the first layer, because its input ``x`` doesn't require grad. If
-# the first layer is frozen, as below, the input of ``Twice`` doesn't either.
-
-model[0].requires_grad_(False)
-cuts.clear()
-model(x)
-print(f"now {cuts = }")
-assert not cuts
-
-# %%
+# you freeze the first layer, the input of ``Twice`` doesn't either.
+#
 # Remember
 # --------
 # - A leaf's gradient stays None if no path leads from the loss to the leaf.

@@ -37,8 +37,8 @@ cut = fake.detach()
 loss_d = net_d(cut) - net_d(real)
 loss_d.backward()
 print(f"{d.grad.item() = }, {g.grad = }")
-assert d.grad.item() == -2 and g.grad is None
-assert not real.requires_grad
+assert d.grad.item() == -2
+assert g.grad is None
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "d, loss_d, fake, cut"
 
@@ -53,28 +53,43 @@ assert not real.requires_grad
 # gradient of ``g`` is -7 * 2. The gradient flows *through* D, so ``d`` also gets a
 # gradient.
 
-sgd_g = torch.optim.SGD(net_g.parameters(), lr=1.0)
-sgd_d = torch.optim.SGD(net_d.parameters(), lr=1.0)
-sgd_d.step()
-sgd_g.zero_grad()
-(-net_d(fake)).backward()
-sgd_g.step()
+opt_g = torch.optim.SGD(net_g.parameters(), lr=1.0)
+opt_d = torch.optim.SGD(net_d.parameters(), lr=1.0)
+opt_d.step()
+opt_g.zero_grad()  # but not opt_d
+loss_g = -net_d(fake)
+loss_g.backward()
+opt_g.step()
 print(f"{d.item() = }, {d.grad.item() = }")
-assert g.grad.item() == -14 and g.item() == 17
-assert d.item() == 7 and d.grad.item() == -2 - 6
+assert g.grad.item() == -14
+assert d.grad.item() == -2 - 6
 
 # %%
 # .. predict:: What is in ``d.grad``?
 #
 #     - ``d.item() = 7.0, d.grad.item() = -8.0``
-#     - ``d.item() = 7.0, d.grad.item() = -6.0`` with ``sgd_d.zero_grad()`` in the place
-#       of ``sgd_g.zero_grad()``
-#     - ``d.item() = 7.0, d.grad.item() = 4.0`` with ``(net_d(fake)).backward()`` in the
-#       place of ``(-net_d(fake)).backward()``
+#     - ``d.item() = 7.0, d.grad.item() = -6.0`` with ``opt_d.zero_grad()`` in the place
+#       of ``opt_g.zero_grad()``
+#     - ``d.item() = 7.0, d.grad.item() = 4.0`` with ``loss_g = net_d(fake)``
 #
 # The gradient of ``d`` is -2 from D's step plus -6 from G's step. So zero D's gradients
-# *before* its backward pass, in each iteration.
-#
+# *before* its backward pass, in each iteration. Two iterations of the right loop:
+
+nn.init.constant_(g, 3.0)
+nn.init.constant_(d, 5.0)
+for _ in range(2):
+    fake = net_g(z)
+    opt_d.zero_grad()
+    loss_d = net_d(fake.detach()) - net_d(real)
+    loss_d.backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    loss_g = -net_d(fake)
+    loss_g.backward()
+    opt_g.step()
+print(f"{g.item() = }, {d.item() = }")
+
+# %%
 # What goes wrong in other loops?
 # -------------------------------
 # The first row is the right loop. Each other row names its changes. The columns show
@@ -84,63 +99,62 @@ assert d.item() == 7 and d.grad.item() == -2 - 6
 def train(case):
     nn.init.constant_(g, 3.0)
     nn.init.constant_(d, 5.0)
-    g.grad = d.grad = None
+    opt_g.zero_grad()
+    opt_d.zero_grad()
     for _ in range(2):
+        fake = net_g(z)
+        early_score = net_d(fake)
         if case != "D doesn't zero its gradients":
-            sgd_d.zero_grad()
-        fake = data = net_g(z)
-        score = net_d(fake)  # for the last row
-        if "no detach" not in case:
-            data = fake.detach()
+            opt_d.zero_grad()
         if "G zeroes first" in case:
-            sgd_g.zero_grad()
-        (net_d(data) - net_d(real)).backward()
-        sgd_d.step()
+            opt_g.zero_grad()
+        data = fake.detach()
+        if "no detach" in case:
+            data = fake
+        loss_d = net_d(data) - net_d(real)
+        loss_d.backward()
+        opt_d.step()
         if "G zeroes first" not in case:
-            sgd_g.zero_grad()
+            opt_g.zero_grad()
         if "new fake" in case:
             fake = net_g(z)
         if case == "detach for G":
             fake = fake.detach()
-        if case != "G uses the early score":
-            score = net_d(fake)
-        (-score).backward()
-        sgd_g.step()
-    return g.item(), d.item()
+        loss_g = -net_d(fake)
+        if case == "G uses the early score":
+            loss_g = -early_score
+        loss_g.backward()
+        opt_g.step()
 
 
-rows = []
-for case in (
-    "right",
-    "D doesn't zero its gradients",
-    "detach for G",
-    "no detach",
-    "no detach, new fake",
-    "no detach, new fake, G zeroes first",
-    "G uses the early score",
-):
-    row = dict(case=case, g="–", d="–", error="none")
+cases = ["right", "D doesn't zero its gradients"]
+cases += ["detach for G", "no detach"]
+cases += ["no detach, new fake"]
+cases += ["no detach, new fake, G zeroes first"]
+cases += ["G uses the early score"]
+print("case | g | d | error")
+ends, errors = {}, {}
+for case in cases:
     try:
-        row["g"], row["d"] = train(case)
+        train(case)
+        ends[case] = g.item(), d.item()
+        cells = f"{g.item()} | {d.item()} | none"
     except RuntimeError as error:
         message = str(error).split(":")[0]
-        row["error"] = message.split(" (")[0]
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-ends = [(row["g"], row["d"]) for row in rows]
-right, piled, dead, again, wasted, mixed, early = ends
-assert right == wasted == (-21, -19)
-assert piled == (-5, -11) and mixed == (-5, 1)
-assert dead == (3, 9)
-assert "second time" in rows[3]["error"]
-assert "inplace" in rows[6]["error"]
-# sphinx_gallery_folded = "The loop, and the code that makes the table"
+        errors[case] = message.split(" (")[0]
+        cells = f"– | – | {errors[case]}"
+    print(f"{case} | {cells}")
+assert ends["right"] == (-21, -19)
+assert ends["no detach, new fake"] == (-21, -19)
+assert ends["D doesn't zero its gradients"] == (-5, -11)
+assert ends[cases[5]] == (-5, 1)
+assert ends["detach for G"] == (3, 9)
+assert "second time" in errors["no detach"]
+assert "inplace" in errors["G uses the early score"]
+# sphinx_gallery_folded = "The code that changes the loop"
 
 # %%
-# - If D doesn't zero its gradients, ``backward()`` adds the next gradients to the old
-#   ones.
+# - If D doesn't zero its gradients, ``backward()`` adds the new ones to the old ones.
 # - With ``detach()`` in G's step, no gradient reaches G, which stays at 3.
 # - Without ``detach()``, D's backward pass frees what G's graph saved, so G's backward
 #   pass raises (:ref:`backward-twice`). With a new fake for G, D's backward pass
