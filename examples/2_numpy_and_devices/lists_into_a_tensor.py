@@ -139,15 +139,16 @@ of_lists = [
     "torch.from_numpy(np.array(lists, 'float32'))",
     "torch.tensor(lists)",
 ]
-names = {"torch": torch, "np": np}
-names.update(arrays=arrays, tensors=tensors, lists=lists)
+names = {"torch": torch, "np": np, "arrays": arrays}
+names["tensors"] = tensors
+names["lists"] = lists
 warnings.filterwarnings("ignore", "Creating a tensor")
 print("call | time")
 for calls in of_arrays, of_tensors, of_lists:
-    timers = [Timer(call, globals=names) for call in calls]
+    timers = [Timer(c, globals=names) for c in calls]
     rounds = []
     for _ in range(15):
-        means = [timer.timeit(9).mean for timer in timers]
+        means = [t.timeit(9).mean for t in timers]
         rounds.append(means)
     medians = np.median(rounds, axis=0)
     ratios = medians / medians[0]
