@@ -12,13 +12,13 @@ and ``asarray`` also share it unless the dtype or the device has to change.
 
 # sphinx_gallery_setup = True
 import warnings
-from functools import partial
 
 import numpy as np
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
+warnings.filterwarnings("ignore", "The given ")
 
 # %%
 # The same call shares or copies
@@ -34,8 +34,8 @@ moved = torch.as_tensor(array, device=device)
 array[0] = 7.0
 print(f"{copied = }, {shared = }")
 assert shared.tolist() == [7, 1]
-assert cast.tolist() == copied.tolist() == [1, 1]
-assert moved[0] == (7 if device == "cpu" else 1)
+assert cast.tolist() == [1, 1]
+assert moved[0].item() == (7 if device == "cpu" else 1)
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "array, shared, copied, array copied to copied"
 
@@ -45,53 +45,62 @@ assert moved[0] == (7 if device == "cpu" else 1)
 # We fill each tensor. If the array then changes, the two share memory (*alias*). For
 # *float64 to float32*, the call gets a float64 array and ``dtype=torch.float32``.
 
-copying = partial(torch.asarray, copy=True)
-sharing = partial(torch.asarray, copy=False)
-single = {"dtype": torch.float32}
-buffer = partial(torch.frombuffer, **single)
 calls = {
     "torch.tensor(a)": torch.tensor,
     "torch.as_tensor(a)": torch.as_tensor,
     "torch.asarray(a)": torch.asarray,
-    "torch.asarray(a, copy=True)": copying,
-    "torch.asarray(a, copy=False)": sharing,
+    "torch.asarray(a, copy=True)": torch.asarray,
+    "torch.asarray(a, copy=False)": torch.asarray,
     "torch.from_numpy(a)": torch.from_numpy,
     "torch.Tensor(a)": torch.Tensor,
-    "torch.frombuffer(a, dtype=...)": buffer,
+    "torch.frombuffer(a, dtype=...)": torch.frombuffer,
 }
 
 
-def arrays():
-    a = np.arange(6, dtype=np.float32)
-    yield "float32", a.copy(), {}
-    yield "float64 to float32", a.astype(float), single
-    yield "a[::2]", a.copy()[::2], {}
-    yield "a[::-1]", a.copy()[::-1], {}
-    a.flags.writeable = False
-    yield "read-only", a, {}
+def make_arrays():
+    locked = np.zeros(6, dtype=np.float32)
+    locked.flags.writeable = False
+    return {
+        "float32": locked.copy(),
+        "float64 to float32": np.zeros(6),
+        "a[::2]": locked.copy()[::2],
+        "a[::-1]": locked.copy()[::-1],
+        "read-only": locked,
+    }
 
 
-warnings.filterwarnings("ignore", "The given ")
-refused = RuntimeError, TypeError, ValueError
-rows = []
-for name, call in calls.items():
-    row = {"call": name}
-    for kind, array, options in arrays():
-        try:
-            call(array, **options).fill_(7.0)
-            row[kind] = "alias" if array[0] else "copy"
-        except refused as error:
-            row[kind] = type(error).__name__
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-found = [" ".join([*r.values()][1:]) for r in rows]
+def look(name, kind, array):
+    options = {}
+    if "copy=True" in name:
+        options["copy"] = True
+    if "copy=False" in name:
+        options["copy"] = False
+    if "dtype=" in name or kind == "float64 to float32":
+        options["dtype"] = torch.float32
+    try:
+        tensor = calls[name](array, **options)
+    except (RuntimeError, TypeError, ValueError) as e:
+        return type(e).__name__
+    tensor.fill_(7.0)
+    return "alias" if array[0] != 0 else "copy"
+
+
+found = {}
+print("call | " + " | ".join(make_arrays()))
+for name in calls:
+    row = []
+    for kind, array in make_arrays().items():
+        row.append(look(name, kind, array))
+    print(f"{name} | " + " | ".join(row))
+    found[name] = " ".join(row)
 copies = "copy copy copy ValueError copy"
+assert found["torch.tensor(a)"] == copies
+assert found["torch.asarray(a, copy=True)"] == copies
 shares = "alias copy alias ValueError alias"
-assert found[0] == found[3] == copies
-assert found[1] == found[2] == shares
-assert found[4] == shares.replace("copy", "ValueError")
+assert found["torch.as_tensor(a)"] == shares
+assert found["torch.asarray(a)"] == shares
+raises = "alias ValueError alias ValueError alias"
+assert found["torch.asarray(a, copy=False)"] == raises
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%
@@ -101,7 +110,7 @@ assert found[4] == shares.replace("copy", "ValueError")
 # Read-only arrays are modified anyway
 # ------------------------------------
 # PyTorch has no read-only tensors. ``from_numpy`` shares the memory and warns once per
-# process, so a missing warning proves nothing. (This lesson silences the warning.)
+# process, so a missing warning proves nothing. (Setup silences the warning.)
 
 locked = np.zeros(2)
 locked.flags.writeable = False
@@ -146,8 +155,10 @@ alias = torch.Tensor(double)
 copied = torch.Tensor(double.numpy())
 double[0] = 7.0
 print(f"{alias = }, {copied = }")
-assert alias.dtype == torch.float64 and alias[0] == 7
-assert copied.dtype == torch.float32 and copied[0] == 1
+assert alias.dtype == torch.float64
+assert alias[0].item() == 7
+assert copied.dtype == torch.float32
+assert copied[0].item() == 1
 assert len(torch.Tensor(3)) == 3
 
 # %%

@@ -30,36 +30,42 @@ print("This lesson runs on:", device)
 w = torch.ones(1, device=device, requires_grad=True)
 same = w.cpu()
 copied = w.to("cpu", copy=True)
-image = torch.ones(1, 2, 2, 2)
-turned = image.to(memory_format=torch.channels_last)
 print(f"{same is w = }, {copied is w = }")
 assert (same is w) == (device == "cpu")
-assert w.to(w.device) is w.to(torch.float32) is w
-assert w.to(torch.float64) is not w
-assert turned is not image and copied is not w
 assert copied.grad_fn.name() == "ToCopyBackward0"
+assert w.to(w.device) is w
+assert w.to(torch.float32) is w
+assert w.to(torch.float64) is not w
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, same, copied"
 
 # %%
 # The gradient flows back to the other device
 # -------------------------------------------
-# ``y`` is computed on this lesson's device, but ``v`` is on the CPU, so we move ``y``
-# to the CPU. On CUDA the copy is a node in the autograd graph. The backward pass copies
-# the gradient back to the device of ``y``. (:doc:`retain_grad
+# ``y`` is computed on this lesson's device, but ``v`` and ``c`` are on the CPU, so we
+# move ``y`` to the CPU. On CUDA the copy is a node in the autograd graph. The backward
+# pass copies the gradient back to the device of ``y``. (:doc:`retain_grad
 # <../1_basics/retain_grad>` keeps the gradients of ``y`` and ``z``.)
 
+x = torch.tensor([2.0], device=device)
+b = torch.tensor([3.0], device=device)
+b.requires_grad_()
 v = torch.tensor([7.0], requires_grad=True)
-y = w * 2
-z = y.cpu()
+c = torch.tensor([4.0], requires_grad=True)
+y = x * w + b
 y.retain_grad()
+z = y.cpu()
 z.retain_grad()
-(v * z).backward()
-print(f"{z.grad = }, {y.grad = }")
-assert y.grad.device == w.grad.device == w.device
-assert z.grad.device == v.grad.device == v.device
-assert z.grad.item() == y.grad.item() == 7
-assert w.grad.item() == 14 and v.grad.item() == 2
+f = v * z + c
+f.backward()
+print(f"{f.item() = }")
+print(f"{w.grad = }, {b.grad = }")
+print(f"{y.grad = }, {z.grad = }")
+print(f"{v.grad = }, {c.grad = }")
+assert w.grad.device == w.device
+assert y.grad.device == w.device
+assert z.grad.device == v.device
+assert w.grad.item() == 14
 # sphinx_gallery_tensor_map = "w, y, z, v"
 
 # %%
@@ -90,7 +96,8 @@ except RuntimeError as error:
     print("RuntimeError:", error)
 copied[0] = 7.0
 print(w.item(), same.item(), copied.item())
-assert w.item() == 1 and copied.item() == 7
+assert w.item() == 1
+assert copied.item() == 7
 assert same.item() == (1 if same is w else 7)
 
 # %%
@@ -115,41 +122,41 @@ assert same.item() == (1 if same is w else 7)
 with FakeTensorMode():
     g = torch.ones(2, 2, device="cuda")
     h, i = torch.ones(2), torch.arange(2)
-calls = {
-    "g + h.sum()": lambda: g + h.sum(),
-    "h + g.sum()": lambda: h + g.sum(),
-    "g.gather(0, i[None])": (  # an index
-        lambda: g.gather(0, i[None])
-    ),
-    "g.index_select(0, i)": (  # an index
-        lambda: g.index_select(0, i)
-    ),
-    "torch.where(i > 0, g, g)": (  # a mask
-        lambda: torch.where(i > 0, g, g)
-    ),
-    "F.embedding(i, g)": (  # tokens
-        lambda: F.embedding(i, g)
-    ),
-    "F.cross_entropy(g, i)": (  # targets
-        lambda: F.cross_entropy(g, i)
-    ),
-}
-rows, errors = [], []
-for call, run in calls.items():
-    row = {"g is on CUDA, h and i on the CPU": call}
+labels = [
+    "g + h.sum()",
+    "h + g.sum()",
+    "g.gather(0, i[None])",
+    "g.index_select(0, i)",
+    "torch.where(i > 0, g, g)",
+    "F.embedding(i, g)",
+    "F.cross_entropy(g, i)",
+]
+calls = [
+    lambda: g + h.sum(),
+    lambda: h + g.sum(),
+    lambda: g.gather(0, i[None]),
+    lambda: g.index_select(0, i),
+    lambda: torch.where(i > 0, g, g),
+    lambda: F.embedding(i, g),
+    lambda: F.cross_entropy(g, i),
+]
+results = {}
+print("g is on CUDA, h and i on the CPU | result")
+for label, call in zip(labels, calls):
     try:
-        row["result"] = f"on {run().device.type}"
+        results[label] = f"on {call().device.type}"
     except RuntimeError as error:
-        row["result"] = "RuntimeError"
-        errors.append(str(error))
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-assert rows[0]["result"] == "on cuda"
-assert sum("cuda:0" in said for said in errors) == 6
-assert torch.zeros(1).copy_(w).device.type == "cpu"
+        results[label] = "RuntimeError"
+        assert "cuda:0" in str(error)
+    print(f"{label} | {results[label]}")
+assert results.pop("g + h.sum()") == "on cuda"
+assert set(results.values()) == {"RuntimeError"}
+# Between devices, a CPU index, channels_last:
+assert torch.zeros(1).copy_(w).is_cpu
 assert w.detach()[torch.tensor([0])].device == w.device
+image = torch.ones(1, 2, 2, 2)
+last = torch.channels_last
+assert image.to(memory_format=last) is not image
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%

@@ -49,8 +49,10 @@ stack = torch.stack([v, w])
 flat = torch.cat([v, w])
 numbers = torch.tensor([v.tolist(), w.tolist()])
 print(f"{stack.shape = }, {flat.shape = }")
-assert stack.shape == (2, 2) and len(flat) == 4
-assert stack.requires_grad and flat.requires_grad
+assert stack.shape == (2, 2)
+assert flat.shape == (4,)
+assert stack.requires_grad
+assert flat.requires_grad
 assert not numbers.requires_grad
 
 # %%
@@ -59,9 +61,11 @@ assert not numbers.requires_grad
 # PyTorch turns Python's floats into its default dtype, float32. NumPy turns them into
 # float64.
 
-t, a = torch.tensor([0.5]), np.array([0.5])
-print(f"{t.dtype = }, {a.dtype = }")
-assert t.nbytes == 4 and a.nbytes == 8
+tensor = torch.tensor([0.5])
+array = np.array([0.5])
+print(f"{tensor.dtype = }, {array.dtype = }")
+assert tensor.dtype == torch.float32
+assert array.dtype == np.float64
 
 # %%
 # pandas, PIL and other objects
@@ -84,7 +88,8 @@ shared = torch.from_numpy(np.asarray(frame))
 copied = torch.from_numpy(np.array(frame))
 shared += 5
 print(f"{frame.cells = }, {copied = }")
-assert frame.cells[0] == 5 and copied[0] == 0
+assert frame.cells.tolist() == [5, 5]
+assert copied.tolist() == [0, 0]
 
 # %%
 # .. predict:: What do the frame and ``copied`` hold?
@@ -115,12 +120,14 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # the first call for that list. The table has medians, as in
 # :doc:`../3_tips/why_a_copy_costs`.
 
-arrays = list(np.ones((16, 256), np.float32))
+arrays = list(np.ones((16, 256), dtype=np.float32))
 tensors = [torch.from_numpy(a) for a in arrays]
 lists = [a.tolist() for a in arrays]
+
+# %%
 of_arrays = [
     "torch.from_numpy(np.stack(arrays))",
-    "torch.stack([*map(torch.from_numpy, arrays)])",
+    "torch.stack(list(map(torch.from_numpy, arrays)))",
     "torch.tensor(arrays)",
 ]
 of_tensors = [
@@ -132,21 +139,22 @@ of_lists = [
     "torch.from_numpy(np.array(lists, 'float32'))",
     "torch.tensor(lists)",
 ]
-known, rows = globals(), []
-warnings.simplefilter("ignore")
+names = {"torch": torch, "np": np, "arrays": arrays}
+names["tensors"] = tensors
+names["lists"] = lists
+warnings.filterwarnings("ignore", "Creating a tensor")
+print("call | time")
 for calls in of_arrays, of_tensors, of_lists:
-    timers = [Timer(c, globals=known) for c in calls]
-    runs = np.zeros((15, len(calls)))
-    for i in range(15):  # each comes first in turn
-        for k in np.roll(range(len(calls)), i):
-            runs[i, k] = timers[k].timeit(9).mean
-    ratios = np.median(runs / runs[:, :1], axis=0)
+    timers = [Timer(c, globals=names) for c in calls]
+    rounds = []
+    for _ in range(15):
+        means = [t.timeit(9).mean for t in timers]
+        rounds.append(means)
+    medians = np.median(rounds, axis=0)
+    ratios = medians / medians[0]
     for call, ratio in zip(calls, ratios):
-        time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
-        rows.append({"call": call, "time": time})
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
+        digits = 0 if ratio > 9.95 else 1
+        print(f"{call} | {ratio:.{digits}f}×")
 # sphinx_gallery_folded = "The code that times"
 
 # %%

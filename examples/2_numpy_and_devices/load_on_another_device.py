@@ -12,8 +12,7 @@ that device unless you pass ``map_location``. Load to ``"cpu"``, because
 """
 
 # sphinx_gallery_setup = True
-import io
-from contextlib import nullcontext
+import tempfile
 
 import torch
 from torch import nn, optim
@@ -21,62 +20,91 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
+folder = tempfile.TemporaryDirectory()
+path = folder.name + "/checkpoint.pt"
 
 # %%
-# A checkpoint names the device of each tensor
+# Save the model and the optimizer in one file
 # --------------------------------------------
-# With a GPU, we save a CUDA tensor. Without one, ``FakeTensorMode`` makes a CUDA tensor
-# without data, and ``skip_data`` writes a file with it. The file names the device like
-# a real checkpoint, but its numbers are zeros.
+# One training step gives the optimizer a state. We save both state dicts in one
+# dictionary. (``path`` is a file in a temporary folder.)
 
-here = device == "cuda"
-with nullcontext() if here else FakeTensorMode():
-    w = torch.zeros(2, device="cuda")
-skip_data = torch.serialization.skip_data
-no_data = skip_data(materialize_fake_tensors=True)
-file = io.BytesIO()
-with nullcontext() if here else no_data:
-    torch.save({"w": w}, file)
-print("The file names the device cuda:0")
-assert b"cuda:0" in file.getvalue()
-# sphinx_gallery_folded = "The code that writes the file"
+model = nn.Linear(2, 1, bias=False, device=device)
+nn.init.ones_(model.weight)
+optimizer = optim.Adam(model.parameters(), lr=0.1)
+loss = model(torch.ones(2, device=device)).sum()
+loss.backward()
+optimizer.step()
+checkpoint = {
+    "model": model.state_dict(),
+    "optimizer": optimizer.state_dict(),
+}
+torch.save(checkpoint, path)
+print(model.weight)
+
+# %%
+# To resume, also on a machine with another device, create the model and the optimizer
+# as before. Then load the file on the CPU, and call ``load_state_dict`` twice.
+
+model = nn.Linear(2, 1, bias=False, device=device)
+optimizer = optim.Adam(model.parameters(), lr=0.1)
+checkpoint = torch.load(path, map_location="cpu")
+model.load_state_dict(checkpoint["model"])
+optimizer.load_state_dict(checkpoint["optimizer"])
+state = optimizer.state[model.weight]
+print(model.weight)
+print(f"{state['step'] = }")
+assert state["exp_avg"].device == model.weight.device
+assert checkpoint["model"]["weight"].is_cpu
 
 # %%
 # Where does each ``map_location`` load to?
 # -----------------------------------------
+# A checkpoint names the device of each tensor. On any machine, ``FakeTensorMode`` and
+# ``skip_data`` can write a file that names ``cuda:0``. Its numbers are zeros.
+#
 # Without ``map_location``, the file decides. A device or its name puts all tensors on
 # that device. A dictionary only moves the tensors of the devices that it names. A
 # function gets each storage (on the CPU) and the name of its device. It returns a
 # storage, or None to let the file decide.
+
+with FakeTensorMode():
+    w = torch.zeros(2, device="cuda")
+skip_data = torch.serialization.skip_data
+with skip_data(materialize_fake_tensors=True):
+    torch.save({"w": w}, path)
 
 
 def to_cpu(storage, name):
     return storage if name == "cuda:0" else None
 
 
-places = [None, {"cuda:1": "cpu"}, {"cuda:0": "cpu"}]
-places += ["cpu", to_cpu, "meta"]
-rows = []
-for place in places:
-    file.seek(0)
+places = {
+    "None": None,
+    "{'cuda:1': 'cpu'}": {"cuda:1": "cpu"},
+    "{'cuda:0': 'cpu'}": {"cuda:0": "cpu"},
+    "'cpu'": "cpu",
+    "to_cpu": to_cpu,
+}
+found = {}
+print("call | loads to")
+for name, place in places.items():
     try:
-        states = torch.load(file, map_location=place)
+        states = torch.load(path, map_location=place)
         landed = states["w"].device.type
     except RuntimeError:
         landed = "raises"
-    name = getattr(place, "__name__", repr(place))
-    call = f"load(file, map_location={name})"
-    rows.append({"call": call, "loads to": landed})
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-file.seek(0)
-loaded = torch.load(file, map_location="cpu")["w"]
-landed = [row["loads to"] for row in rows]
-named = "cuda" if here else "raises"
-assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]
+    print(f"load(path, map_location={name}) | {landed}")
+    found[name] = landed
+loaded = torch.load(path, map_location="cpu")["w"]
+assert (found["None"] == "cuda") == (device == "cuda")
+assert found["{'cuda:1': 'cpu'}"] == found["None"]
+assert found["{'cuda:0': 'cpu'}"] == "cpu"
+assert found["'cpu'"] == "cpu"
+assert found["to_cpu"] == "cpu"
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, loaded, w copied to loaded"
+# sphinx_gallery_folded = "The code that saves and loads it"
 
 # %%
 # Without CUDA two of the calls raise (:ref:`load-without-device`). ``"cpu"`` works on
@@ -86,51 +114,23 @@ assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]
 # -----------------------------------------------------------------
 # ``load_state_dict`` copies the values into the module's own parameters, on their
 # device and in their dtype. So create the model where you want it, then load.
-
-
-def reload(saved):
-    file = io.BytesIO()
-    torch.save(saved, file)
-    file.seek(0)
-    return torch.load(file, map_location="cpu")
-
-
-def sgd_of(model):
-    weights = model.parameters()
-    return optim.SGD(weights, 0.5, momentum=0.5)
-
-
-model = nn.Linear(2, 1, False, device)
-nn.init.ones_(model.weight)
-sgd = sgd_of(model)
-model(torch.ones(1, 2, device=device)).backward()
-sgd.step()
-states = model.state_dict(), sgd.state_dict()
-saved, its_state = reload(states)
-again = nn.Linear(2, 1, False, device).double()
-loaded, weight = saved["weight"], again.weight
-again.load_state_dict(saved)
-print(f"{loaded.dtype = }, {weight.dtype = }")
-assert torch.equal(weight, loaded.to(weight))
-assert weight.dtype == torch.float64
-# sphinx_gallery_tensor_map = "loaded, weight"
-
-# %%
 # An optimizer's ``load_state_dict`` converts each tensor to the device and dtype of its
-# parameter, except the count of steps (Adam has one). It doesn't copy a tensor that
-# already has both. Then the optimizer keeps the loaded tensor itself, and its steps
-# change it.
+# parameter, but the count of steps only with ``fused`` or ``capturable``. A tensor that
+# has both already isn't copied, so the optimizer's steps change the loaded tensor.
 
-found = []
-for module in again, nn.Linear(2, 1, False):
-    sgd = sgd_of(module)
-    sgd.load_state_dict(its_state)
-    found.append(sgd.state[module.weight])
-converted, taken = (f["momentum_buffer"] for f in found)
-momentum = its_state["state"][0]["momentum_buffer"]
-print(f"{converted.dtype = }, {taken is momentum = }")
-assert converted.dtype == weight.dtype
-assert taken is momentum
+model.double()
+model.load_state_dict(checkpoint["model"])
+optimizer.load_state_dict(checkpoint["optimizer"])
+loaded = checkpoint["model"]["weight"]
+weight = model.weight
+average = optimizer.state[weight]["exp_avg"]
+print(f"{loaded.dtype = }, {weight.dtype = }")
+assert weight.dtype == torch.float64
+assert average.dtype == torch.float64
+# The first call on a CPU had nothing to convert:
+saved = checkpoint["optimizer"]["state"][0]["exp_avg"]
+assert (state["exp_avg"] is saved) == (device == "cpu")
+# sphinx_gallery_tensor_map = "loaded, weight"
 
 # %%
 # Since torch 2.6 ``load`` by default only accepts tensors and plain containers, so save
@@ -142,18 +142,23 @@ assert taken is momentum
 # ``x`` and ``x[1:]`` share a storage. We save them together, then ``x[1:]`` alone.
 
 x = torch.arange(4.0, device=device)
-whole, part = reload([x, x[1:]])
-apart = reload(x[1:])
+torch.save([x, x[1:]], path)
+whole, part = torch.load(path, map_location="cpu")
+torch.save(x[1:], path)
+apart = torch.load(path, map_location="cpu")
+folder.cleanup()
 whole[1] = 7.0
 print(f"{part = }, {apart = }")
-assert part[0] == 7 and apart[0] == 1
+assert part[0].item() == 7
+assert apart[0].item() == 1
 
 # %%
 # .. predict:: What do ``part`` and ``apart`` hold?
 #
 #     - ``part = tensor([7., 2., 3.]), apart = tensor([1., 2., 3.])``
-#     - ``part = tensor([1., 2., 3.]), apart = tensor([1., 2., 3.])`` with ``whole, part
-#       = reload([x, x[1:].clone()])``
+#     - ``part = tensor([1., 2., 3.]), apart = tensor([1., 2., 3.])`` with
+#       ``torch.save([x, x[1:].clone()], path)`` in the place of ``torch.save([x,
+#       x[1:]], path)``
 #     - ``part = tensor([7., 2., 3.]), apart = tensor([7., 2., 3.])`` with ``apart =
 #       part``
 #
@@ -164,5 +169,4 @@ assert part[0] == 7 and apart[0] == 1
 # --------
 # - Load with ``map_location="cpu"``. ``load_state_dict`` copies to the model's device.
 # - Save the state dicts of the model and of the optimizer in one file.
-# - If tensors share memory and you save them in one file, they also share memory after
-#   loading.
+# - Tensors that share memory share it after loading too, if you save them in one file.

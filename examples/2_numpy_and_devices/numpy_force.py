@@ -23,18 +23,19 @@ print("This lesson runs on:", device)
 # %%
 # Four steps, each only if needed
 # -------------------------------
-# ``signal`` only needs ``detach``, so on the CPU the array shares its memory.
-# ``signal.conj()`` only sets a conjugate bit, which NumPy doesn't support. So
+# ``wave`` only needs ``detach``, so on the CPU the array shares its memory.
+# ``wave.conj()`` only sets a conjugate bit, which NumPy doesn't support. So
 # ``force=True`` computes the conjugate in new memory.
 
-signal = torch.tensor([1 + 2j], requires_grad=True)
-alias = signal.numpy(force=True)
-copied = signal.conj().numpy(force=True)
+wave = torch.tensor([1 + 2j], requires_grad=True)
+alias = wave.numpy(force=True)
+copied = wave.conj().numpy(force=True)
 alias[0] = 5
-print(f"{signal.tolist() = }, {copied.tolist() = }")
-assert signal[0] == 5 and copied[0] == 1 - 2j
+print(f"{wave.tolist() = }, {copied.tolist() = }")
+assert wave[0].item() == 5
+assert copied[0] == 1 - 2j
 # sphinx_gallery_lead = True
-# sphinx_gallery_tensor_map = "signal, alias, copied, signal copied to copied"
+# sphinx_gallery_tensor_map = "wave, alias, copied, wave copied to copied"
 
 # %%
 # Which tensors does ``force=True`` convert?
@@ -43,9 +44,9 @@ assert signal[0] == 5 and copied[0] == 1 - 2j
 # The tensors are on this lesson's device, except the last two.
 
 
-def through(tensor, **options):
+def share_or_copy(tensor, force):
     try:
-        array = tensor.numpy(**options)
+        array = tensor.numpy(force=force)
     except (RuntimeError, TypeError) as error:
         return type(error).__name__
     old = tensor.tolist()
@@ -67,36 +68,51 @@ kinds = {
     "sparse": torch.eye(2).to_sparse(),
     "on meta": torch.ones(2, device="meta"),
 }
-rows = []
+forced = {}
+print("tensor | numpy() | force=True")
 for kind, tensor in kinds.items():
-    row = {"tensor": kind, "numpy()": through(tensor)}
-    row["force=True"] = through(tensor, force=True)
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-forced = [row["force=True"] for row in rows]
+    plain = share_or_copy(tensor, force=False)
+    forced[kind] = share_or_copy(tensor, force=True)
+    print(f"{kind} | {plain} | {forced[kind]}")
 here = "alias" if device == "cpu" else "copy"
-assert forced[:3] == [here] * 3
-assert forced[3:5] == ["copy"] * 2
-assert all("Error" in found for found in forced[5:])
+assert forced["float32"] == here
+assert forced["requires grad"] == here
+assert forced["every second element"] == here
+assert forced["conjugate"] == "copy"
+assert forced["imag of a conjugate"] == "copy"
+assert forced["bfloat16"] == "TypeError"
+assert "Error" in forced["on meta"]
+# np.exp returns a tensor, as the text below says:
+with warnings.catch_warnings(action="ignore"):
+    assert torch.is_tensor(np.exp(torch.zeros(2)))
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%
 # The ``imag`` of a conjugate only sets a *negative bit*, so ``resolve_neg`` computes
 # the negative values. NumPy has no bfloat16, float8 or sparse arrays. A tensor on
 # ``meta`` has no data. See :doc:`what each message means <../../errors/to_numpy>`.
-#
+# Convert the dtype and the layout first:
+
+low = torch.ones(2, dtype=torch.bfloat16, device=device)
+array = low.float().numpy(force=True)
+sparse = torch.eye(2).to_sparse()
+dense = sparse.to_dense().numpy(force=True)
+print(f"{array.dtype = }, {dense.shape = }")
+assert dense.tolist() == [[1, 0], [0, 1]]
+
+# %%
 # NumPy's functions call ``numpy()`` without ``force``
 # ----------------------------------------------------
 # ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. Most of NumPy's functions do
 # the same. From a list, they convert each tensor and copy all of them into a new array.
 
 t = torch.zeros(2)
-one, many = np.asarray(t), np.stack([t, t])
+one = np.asarray(t)
+many = np.stack([t, t])
 t[0] = 7.0
 print(f"{one = }, {many.tolist() = }")
-assert one[0] == 7 and many[0, 0] == 0
+assert one[0] == 7
+assert many[0, 0] == 0
 
 # %%
 # .. predict:: What do ``one`` and ``many`` hold?
@@ -104,30 +120,26 @@ assert one[0] == 7 and many[0, 0] == 0
 #     - ``one = array([7., 0.], dtype=float32), many.tolist() = [[0.0, 0.0], [0.0,
 #       0.0]]``
 #     - ``one = array([0., 0.], dtype=float32), many.tolist() = [[0.0, 0.0], [0.0,
-#       0.0]]`` with ``one, many = t.numpy().copy(), np.stack([t, t])``
+#       0.0]]`` with ``one = t.numpy().copy()``
 #     - ``one = array([7., 0.], dtype=float32), many.tolist() = [[7.0, 0.0], [7.0,
-#       0.0]]`` with ``one, many = np.asarray(t), np.broadcast_to(t, (2, 2))``
+#       0.0]]`` with ``many = np.broadcast_to(t, (2, 2))``
 #
 # ``one`` shares the memory of ``t``.
 
 # %%
-# NumPy's functions raise where ``numpy()`` raises. So convert before you call them:
-# ``torch.stack(ts).numpy(force=True)``. ``np.mean``, ``np.sum`` and ``np.max`` of one
-# tensor always raise :ref:`another error <numpy-axis>`. ``np.exp`` returns a *tensor*.
-# NumPy 2 warns about that.
+# NumPy's functions raise where ``numpy()`` raises. So convert before you call them.
+# ``np.mean``, ``np.sum`` and ``np.max`` of one tensor always raise :ref:`another error
+# <numpy-axis>`. ``np.exp`` returns a *tensor*. NumPy 2 warns about that.
 
 w = torch.ones(2, requires_grad=True)
 elsewhere = "cuda" if device == "cuda" else "meta"
-errors = []
-for t in w, torch.ones(2, device=elsewhere):
+for t in [w, torch.ones(2, device=elsewhere)]:
     try:
         np.stack([t, t])
     except (RuntimeError, TypeError) as error:
-        errors.append(f"{error}")
-with warnings.catch_warnings(action="ignore"):
-    result = np.exp(torch.zeros(2))
-print(*errors, sep="\n")
-assert len(errors) == 2 and torch.is_tensor(result)
+        print(f"{type(error).__name__}: {error}")
+array = torch.stack([w, w]).numpy(force=True)
+print(f"{array.shape = }")
 
 # %%
 # Inside ``no_grad``, ``numpy()`` doesn't need ``detach``
@@ -139,13 +151,18 @@ assert len(errors) == 2 and torch.is_tensor(result)
 
 before = w * 2
 with torch.no_grad():
-    inside, view = w * 3, w[:1]
-    under = [through(before), through(view)]
-after = [through(t) for t in (before, view, inside)]
-print(f"{under = }")
-print(f"{after = }")
-assert under == ["alias"] * 2
-assert after == ["RuntimeError"] * 2 + ["alias"]
+    array = before.numpy()
+    inside = w * 3
+    view = w[:1]
+array[0] = 7.0
+print(f"{before.tolist() = }, {inside.numpy() = }")
+try:
+    before.numpy()
+except RuntimeError as error:
+    print("RuntimeError:", error)
+assert before.tolist() == [7, 2]
+assert not inside.requires_grad
+assert view.requires_grad
 
 # %%
 # Remember

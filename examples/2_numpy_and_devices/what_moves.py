@@ -24,26 +24,32 @@ print("This lesson runs on:", device)
 # One training step on the CPU gives the model a gradient and the optimizer a momentum.
 
 
-class Net(nn.Linear):
+class Net(nn.Module):
     def __init__(self):
-        super().__init__(2, 1, bias=False)
-        nn.init.ones_(self.weight)
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2, 1))
         self.known = nn.ModuleList([nn.Linear(2, 1)])
         self.register_buffer("scale", torch.ones(1))
         self.register_buffer("count", torch.tensor(0))
         self.shift = torch.ones(1)
         self.hidden = [nn.Linear(2, 1)]
 
+    def forward(self, x):
+        return x @ self.weight
+
 
 def trained_once():
     net = Net()
-    sgd = optim.SGD([net.weight], lr=0.5, momentum=0.5)
-    net(torch.ones(1, 2)).backward()
-    sgd.step()
-    return net, sgd
+    weights = net.parameters()
+    optimizer = optim.SGD(weights, lr=0.5, momentum=0.5)
+    loss = net(torch.ones(1, 2))
+    loss.backward()
+    optimizer.step()
+    return net, optimizer
 
 
-net, sgd = trained_once()
+net, optimizer = trained_once()
+state = optimizer.state[net.weight]
 
 # %%
 # What moves, what is converted
@@ -61,7 +67,6 @@ print(f"{net.scale.device.type = }")
 # %%
 # The optimizer's momentum doesn't move either.
 
-(state,) = sgd.state.values()
 kinds = {
     "parameter": net.weight,
     "its .grad": net.weight.grad,
@@ -72,16 +77,18 @@ kinds = {
     "module in a list": net.hidden[0].weight,
     "the momentum": state["momentum_buffer"],
 }
-rows = []
-for kind, t in kinds.items():
-    row = {"tensor": kind, "is on": t.device.type}
-    rows.append(row | {"dtype": t.dtype})
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-places = [row["is on"] for row in rows]
-assert places == [there] * 5 + ["cpu"] * 3
+places = []
+print("tensor | is on | dtype")
+for kind, tensor in kinds.items():
+    place = tensor.device.type
+    print(f"{kind} | {place} | {tensor.dtype}")
+    places.append(place)
+assert places[:5] == [there] * 5
+assert places[5:] == ["cpu"] * 3
 assert net.count.dtype == torch.int64
+# On meta the optimizer has the old parameter:
+held = optimizer.param_groups[0]["params"][0]
+assert (held is net.weight) == (device == "cuda")
 # sphinx_gallery_folded = "The code that lists them"
 
 # %%
@@ -91,7 +98,9 @@ assert net.count.dtype == torch.int64
 # (:ref:`devices-differ`). Register the tensor as a buffer, or create it on the device
 # of the input.
 
-h = net(torch.ones(1, 2).to(net.scale))
+x = torch.ones(1, 2, dtype=torch.float64)
+x = x.to(there)
+h = net(x)
 try:
     h + net.shift
 except RuntimeError as error:
@@ -99,7 +108,8 @@ except RuntimeError as error:
 net.register_buffer("offset", net.shift)
 net.to(there)
 y = h + net.offset + torch.ones_like(h)
-assert y.device == net.offset.device == h.device
+assert net.offset.device == h.device
+assert y.device == h.device
 
 # %%
 # Which references follow a conversion?
@@ -107,15 +117,15 @@ assert y.device == net.offset.device == h.device
 # Before ``to(torch.bfloat16)`` we keep three references, ``weight``, ``scale`` and
 # ``alias``.
 
-cast, cast_sgd = trained_once()
+cast, optimizer = trained_once()
 weight, scale = cast.weight, cast.scale
 alias = weight.detach()
-(held,) = cast_sgd.param_groups[0]["params"]
 cast.to(torch.bfloat16)
 print(f"{cast.scale is scale = }")
 print(f"{weight.dtype = }, {alias.dtype = }")
-assert held is cast.weight and cast.scale is not scale
-assert alias.dtype == torch.float32 != weight.dtype
+assert cast.weight is weight
+assert cast.scale is not scale
+assert alias.dtype == torch.float32
 
 # %%
 # .. predict:: Which of the three follow the conversion?
@@ -133,24 +143,26 @@ assert alias.dtype == torch.float32 != weight.dtype
 
 # %%
 # The momentum is still float32. Load the optimizer's state again to convert or move it.
-# Between CPU and CUDA, parameters also stay the same objects. On ``meta`` the
-# parameters are new objects, so ``sgd`` still has the old ones.
+# Between CPU and CUDA, parameters also stay the same objects. On ``meta`` they are new,
+# and an optimizer created before still has the old ones. So move the model first.
 
-cast_sgd.load_state_dict(cast_sgd.state_dict())
-momentum = cast_sgd.state[weight]["momentum_buffer"]
-(left,) = sgd.param_groups[0]["params"]
-print(f"{momentum.dtype = }, {left is net.weight = }")
+optimizer.load_state_dict(optimizer.state_dict())
+momentum = optimizer.state[weight]["momentum_buffer"]
+print(f"{momentum.dtype = }")
+
+model = Net().to(device)
+optimizer = optim.SGD(model.parameters(), lr=0.5)
+print(f"{model.weight.device.type = }")
 assert momentum.dtype == torch.bfloat16
-assert (left is net.weight) == (there == "cuda")
 
 # %%
 # Compare ``device.type``, not devices and strings
 # ------------------------------------------------
-# A device isn't a string (:ref:`silent-device-names`). Compare ``device.type`` with a
-# name.
+# A device isn't a string (:ref:`silent-device-names`). ``device.type`` is one.
 
 print(f"{y.device == there = }")
-assert y.device != there and y.device.type == there
+assert y.device != there
+assert y.device.type == there
 
 # %%
 # Remember

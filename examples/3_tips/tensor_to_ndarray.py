@@ -28,7 +28,8 @@ alias = t.detach().numpy()
 copied = t.detach().to("cpu", copy=True).numpy()
 alias[0] = 7.0
 print(f"{t.tolist() = }, {copied.tolist() = }")
-assert t[0] == 7 and copied[0] == 0
+assert t[0].item() == 7
+assert copied[0] == 0
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "t, alias, copied, t copied to copied"
 
@@ -40,33 +41,31 @@ assert t[0] == 7 and copied[0] == 0
 # three copy. Without a GPU, the second column shows the ``meta`` device, which raises
 # the same errors but has no data to copy.
 
-routes = {
-    "t.numpy()": lambda t: t.numpy(),
-    "t.clone().numpy()": lambda t: t.clone().numpy(),
-    "t.detach().numpy()": lambda t: t.detach().numpy(),
-    "t.detach().numpy().copy()": (  # NumPy copies
-        lambda t: t.detach().numpy().copy()
-    ),
-    "t.detach().clone().numpy()": (  # PyTorch copies
-        lambda t: t.detach().clone().numpy()
-    ),
-    "t.clone().detach().numpy()": (  # in the graph
-        lambda t: t.clone().detach().numpy()
-    ),
-    "t.detach().cpu().numpy()": (  # from any device
-        lambda t: t.detach().cpu().numpy()
-    ),
-    "t.numpy(force=True)": (  # the same, shorter
-        lambda t: t.numpy(force=True)
-    ),
-}
-last = 't.detach().to("cpu", copy=True).numpy()'
-routes[last] = lambda t: (  # always a copy
-    t.detach().to("cpu", copy=True).numpy()
-)
+names = [
+    "t.numpy()",
+    "t.clone().numpy()",
+    "t.detach().numpy()",
+    "t.detach().numpy().copy()",
+    "t.detach().clone().numpy()",
+    "t.clone().detach().numpy()",
+    "t.detach().cpu().numpy()",
+    "t.numpy(force=True)",
+    't.detach().to("cpu", copy=True).numpy()',
+]
+routes = [
+    lambda t: t.numpy(),
+    lambda t: t.clone().numpy(),
+    lambda t: t.detach().numpy(),
+    lambda t: t.detach().numpy().copy(),
+    lambda t: t.detach().clone().numpy(),
+    lambda t: t.clone().detach().numpy(),
+    lambda t: t.detach().cpu().numpy(),
+    lambda t: t.numpy(force=True),
+    lambda t: t.detach().to("cpu", copy=True).numpy(),
+]
 
 
-def follow(route, where):
+def share_or_copy(route, where):
     t = torch.zeros(3, device=where, requires_grad=True)
     try:
         array = route(t)
@@ -75,26 +74,26 @@ def follow(route, where):
     except (RuntimeError, TypeError) as error:
         return type(error).__name__
     array[0] = 7.0
-    return "shares memory" if t[0] == 7 else "a copy"
+    if t[0].item() == 7:
+        return "shares memory"
+    return "a copy"
 
 
 other = "cuda" if device == "cuda" else "meta"
-rows = []
-for name, route in routes.items():
-    row = {"route": name}
-    for where in "cpu", other:
-        row[f"on {where}"] = follow(route, where)
-    rows.append(row)
-here = [row["on cpu"] for row in rows]
-there = [row[f"on {other}"] for row in rows]
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-assert here[:2] == ["RuntimeError"] * 2
-assert {here[2], *here[6:8]} == {"shares memory"}
-assert {*here[3:6], here[8]} == {"a copy"}
-assert there[:6] == ["TypeError"] * 6
-assert device == "cpu" or there[6:] == ["a copy"] * 3
+on_cpu, on_other = [], []
+print(f"route | on cpu | on {other}")
+for name, route in zip(names, routes):
+    on_cpu.append(share_or_copy(route, "cpu"))
+    on_other.append(share_or_copy(route, other))
+    print(f"{name} | {on_cpu[-1]} | {on_other[-1]}")
+assert on_cpu[:2] == ["RuntimeError"] * 2
+assert on_cpu[2] == "shares memory"
+assert on_cpu[3:6] == ["a copy"] * 3
+assert on_cpu[6:8] == ["shares memory"] * 2
+assert on_cpu[8] == "a copy"
+assert on_other[:6] == ["TypeError"] * 6
+if device == "cuda":
+    assert on_other[6:] == ["a copy"] * 3
 # sphinx_gallery_folded = "The nine routes, and the code that tries them"
 
 # %%
@@ -113,7 +112,8 @@ t = torch.arange(6.0).view(2, 3).t()
 by_numpy = t.numpy().copy().flags.c_contiguous
 by_torch = t.clone().numpy().flags.c_contiguous
 print(f"{by_numpy = }, {by_torch = }")
-assert by_numpy and not by_torch
+assert by_numpy
+assert not by_torch
 
 # %%
 # .. predict:: Which copy is in C order?
