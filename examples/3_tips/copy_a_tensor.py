@@ -15,7 +15,6 @@ and PyTorch doesn't warn.
 import warnings
 
 import matplotlib.pyplot as plt
-import numpy as np
 import perfplot
 import torch
 
@@ -30,8 +29,8 @@ print("This lesson runs on:", device)
 x = torch.ones(2, device=device, requires_grad=True)
 y = x.detach().clone()
 print(f"{y.requires_grad = }")
-assert torch.equal(x, y) and not y.requires_grad
-assert x.data_ptr() != y.data_ptr()
+assert torch.equal(x, y)
+assert not y.requires_grad
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x, y, x copied to y"
 
@@ -41,35 +40,34 @@ assert x.data_ptr() != y.data_ptr()
 # The five calls in the table return the values of ``x`` in new memory. Autograd records
 # ``copy_``, so its result requires grad. Two of the calls warn.
 
+
+def new_and_copy(x):
+    return torch.empty_like(x).copy_(x)
+
+
 copies = {
     "x.detach().clone()": lambda x: x.detach().clone(),
     "x.clone().detach()": lambda x: x.clone().detach(),
-    "torch.empty_like(x).copy_(x)": (  # two steps
-        lambda x: torch.empty_like(x).copy_(x)
-    ),
+    "torch.empty_like(x).copy_(x)": new_and_copy,
     "x.new_tensor(x)": lambda x: x.new_tensor(x),
     "torch.tensor(x)": lambda x: torch.tensor(x),
 }
-words = ["no", "yes"]
-rows, values = [], []
-for call, copy in copies.items():
-    with warnings.catch_warnings(record=True) as seen:
+flags, warned, values = [], [], []
+print("call | requires grad | warns")
+for call, make_copy in copies.items():
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        y = copy(x)
-    row = {"call": call}
-    row["requires grad"] = words[y.requires_grad]
-    row["warns"] = words[bool(seen)]
-    rows.append(row)
-    y.detach()[0] = 7.0
-    values.append((x.tolist(), y.tolist()))
-grads = [row["requires grad"] for row in rows]
-warned = [row["warns"] for row in rows]
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-assert values == [([1, 1], [7, 1])] * 5  # new memory
-assert grads == ["no", "no", "yes", "no", "no"]
-assert warned == ["no"] * 3 + ["yes"] * 2
+        y = make_copy(x)
+    flags.append("yes" if y.requires_grad else "no")
+    warned.append("yes" if caught else "no")
+    print(f"{call} | {flags[-1]} | {warned[-1]}")
+    with torch.no_grad():
+        y[0] = 7
+    values.append(y.tolist())
+assert values == [[7, 1]] * 5
+assert x.tolist() == [1, 1]  # not overwritten
+assert flags == ["no", "no", "yes", "no", "no"]
+assert warned == ["no", "no", "no", "yes", "yes"]
 # sphinx_gallery_folded = "The five calls, and the code that tries them"
 
 # %%
@@ -78,14 +76,14 @@ assert warned == ["no"] * 3 + ["yes"] * 2
 # (:doc:`../../changes`). Detach before ``copy_``. Otherwise gradients flow back to
 # ``x``.
 
-t = x.double()
 y = torch.empty_like(x).copy_(x)
 z = torch.empty_like(x).copy_(x.detach())
-(3 * y).sum().backward()
+loss = (3 * y).sum()
+loss.backward()
 print(f"{x.grad = }, {z.requires_grad = }")
 assert x.grad.tolist() == [3, 3]
 assert not z.requires_grad
-assert t.new_tensor(1.0).dtype == t.dtype
+assert x.double().new_tensor(1).dtype == torch.double
 
 # %%
 # .. predict:: What is ``x.grad``?
@@ -94,50 +92,73 @@ assert t.new_tensor(1.0).dtype == t.dtype
 #     - ``x.grad = tensor([3., 3.]), z.requires_grad = True`` with ``z =
 #       torch.empty_like(x).copy_(x)``
 #     - ``RuntimeError: element 0 of tensors does not require grad and does not have a
-#       grad_fn`` with ``(3 * z).sum().backward()`` in the place of ``(3 *
-#       y).sum().backward()``
+#       grad_fn`` with ``loss = (3 * z).sum()``
 #
 # Which of the five calls are slower?
 # -----------------------------------
 # This is the benchmark of a :doc:`2021 article <../../article>`. ``perfplot.bench``
-# repeats each call for a tenth of a second and reports the smallest time. The tensors
-# are on the CPU, without a graph, and one thread copies. Warnings aren't shown, but
-# take time. Above the chart stand the calls that took more than 4/3 of the time of
-# ``x.detach().clone()``. Smaller differences can change with the next run. First, 16
-# MiB are freed. After that, Linux's C library keeps smaller blocks, so these copies
-# don't wait for :doc:`new pages <pages_of_a_copy>`, as much larger ones do.
-# `From the mallopt manual <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__
+# repeats each call, here for a tenth of a second, and keeps the smallest time.
+# ``bench.show()`` draws these times. The chart below divides them by those of
+# ``x.detach().clone()``. Above it stand the calls that took more than 4/3 of its time.
+# Smaller differences can change with the next run.
+#
+# The tensors are on the CPU, without a graph, and one thread copies. Warnings aren't
+# shown, but take time. First, 16 MiB are freed. After that, Linux's C library keeps
+# smaller blocks, so these copies don't wait for :doc:`new pages <pages_of_a_copy>`, as
+# much larger ones do. `From the mallopt manual
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-torch.ones(2**22)  # once freed, no copy needs new pages
+freed = torch.ones(2**22)  # 16 MiB
+del freed
+# sphinx_gallery_folded = "The code that prepares the benchmark"
+
+# %%
 bench = perfplot.bench(
-    setup=torch.ones,
-    kernels=list(copies.values()),
+    setup=lambda n: torch.ones(n),
+    kernels=[
+        lambda x: x.detach().clone(),
+        lambda x: x.clone().detach(),
+        lambda x: torch.empty_like(x).copy_(x),
+        lambda x: x.new_tensor(x),
+        lambda x: torch.tensor(x),
+    ],
+    labels=list(copies),
     n_range=[4**k for k in range(11)],
-    target_time_per_measurement=0.1,
+    xlabel="Size of x",
     equality_check=torch.equal,
+    target_time_per_measurement=0.1,  # seconds
     show_progress=False,
 )
+
+# %%
+calls = bench.labels
 ratios = bench.timings_s / bench.timings_s[0]
-plt.semilogx(bench.n_range, ratios.T, label=[*copies])
-calls, verdict = np.array(list(copies)), []
-for size, k in ("4 B", 0), ("4 MiB", -1):
-    slower = calls[ratios[:, k] > 4 / 3]
-    said = " and ".join(slower) or "no call"
-    verdict.append(f"At {size}, {said} took longer.")
+plt.semilogx(bench.n_range, ratios.T, label=calls)
+verdict = []
+for size, place in ("4 B", 0), ("4 MiB", -1):
+    slower = []
+    for call, ratio in zip(calls, ratios[:, place]):
+        if ratio > 4 / 3:
+            slower.append(call)
+    if len(slower) == 0:
+        slower.append("no call")
+    names = " and ".join(slower)
+    verdict.append(f"At {size}, {names} took longer.")
+plt.title("\n".join(verdict))
 sizes = ["4 B", "4 KiB", "4 MiB"]
 plt.xticks([1, 2**10, 2**20], sizes)
-plt.title("\n".join(verdict))
 plt.xlabel("Size of x")
 plt.ylabel("Time / time of the first call")
-plt.ylim(0), plt.legend()
+plt.ylim(bottom=0)
+plt.legend()
 plt.show()
-print("call", *sizes, sep=" | ")
-for call, times in zip(copies, bench.timings_s):
+print("call | 4 B | 4 KiB | 4 MiB")
+for call, times in zip(calls, bench.timings_s):
     cells = [f"{1e6 * t:.2f} µs" for t in times[::5]]
-    print(call, *cells, sep=" | ")
-# sphinx_gallery_folded = "The code that times and draws"
+    print(f"{call} | {' | '.join(cells)}")
+# sphinx_gallery_folded = "The code that draws"
 
 # %%
 # Remember

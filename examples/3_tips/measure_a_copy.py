@@ -21,6 +21,7 @@ from torch.utils.benchmark import Timer
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
+warnings.simplefilter("ignore")  # two calls warn
 
 # %%
 # Five copies and a lower limit
@@ -38,53 +39,84 @@ calls = [
     "torch.tensor(x)",
     "warm.copy_(x)",
 ]
-x, warm = torch.ones(2), torch.empty(2)
-print(f"{warm.copy_(x) is warm = }")
+
+# %%
+# Time one call
+# -------------
+# :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
+# for CUDA to finish. :meth:`~torch.utils.benchmark.Timer.blocked_autorange` chooses how
+# often, and measures the spread of the times by the width of their middle half, the
+# *interquartile range*.
+
+x = torch.ones(2, device=device)
+timer = Timer("x.detach().clone()", globals={"x": x})
+times = timer.blocked_autorange(min_run_time=0.1)
+print(f"median: {1e6 * times.median:.2f} µs")
+print(f"spread: {1e6 * times.iqr:.2f} µs")
 
 # %%
 # Time the calls in turns
 # -----------------------
-# :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. In each round, all six calls have one turn of about a tenth of a
-# millisecond, or of one run. So a machine that slows down for a while slows down all
-# six, and the times of a round can be divided by each other. There are 99 rounds, and
-# 11 for 64 MiB. In the chart, the bar is the middle half of these ratios, and the dot
-# their median. A call took longer if that whole half is above 4/3, and less time if it
-# is below 3/4. Smaller differences don't count, even if they are outside the spread.
-# The table has the median times and the ends of the bars.
+# In each round, all six calls have one turn of about a tenth of a millisecond, or of
+# one run. So a machine that slows down for a while slows down all six, and the times of
+# a round can be divided by each other. There are 99 rounds, and 11 for 64 MiB. In the
+# chart, the bar is the middle half of these ratios, and the dot their median. A call
+# took longer if that whole half is above 4/3, and less time if it is below 3/4. Smaller
+# differences don't count, even if they are outside the spread. The table has the median
+# times and the ends of the bars.
 
 
-def named(which):
-    found = np.array(calls)[which]
-    return " and ".join(found) or "no call"
-
-
-warnings.simplefilter("ignore")  # two calls warn
-verdict, columns, shortest = [], [], []
-cases = ("4 B", 1, 99), ("64 MiB", 2**24, 11)
-for k, (size, n, rounds) in enumerate(cases):
-    x = torch.ones(n, device=device)
+def time_in_turns(x, rounds):
     known = {"x": x, "warm": x.clone()}
     timers = [Timer(c, globals=known) for c in calls]
-    runs = 1 + int(1e-4 / timers[0].timeit(5).mean)
+    once = timers[0].timeit(5).mean
+    number = 1 + int(1e-4 / once)
     times = np.empty((rounds, 6))
-    for turn in times:
-        turn[:] = [t.timeit(runs).mean for t in timers]
+    for turn in range(rounds):
+        for c in range(6):
+            run = timers[c].timeit(number)
+            times[turn, c] = run.mean
+    return times
+
+
+def names(found):
+    return " and ".join(found) if found else "no call"
+
+
+unit = EngFormatter(unit="s", places=1)
+cases = [
+    ("4 B", 1, 99, "o"),
+    ("64 MiB", 2**24, 11, "s"),
+]
+heights = np.arange(6)
+verdict, columns = [], []
+for size, numel, rounds, mark in cases:
+    x = torch.ones(numel, device=device)
+    times = time_in_turns(x, rounds)
     ratios = times / times[:, :1]
     parts = [0.25, 0.5, 0.75]
-    low, mid, high = np.quantile(ratios, parts, 0)
-    y = np.arange(6) + k / 4
-    bars = [mid - low, high - mid]
-    dots = {"fmt": "os"[k], "label": size}
-    plt.errorbar(mid, y, xerr=bars, **dots)
-    said = f"{named(low > 4 / 3)} took longer, and "
-    said += f"{named(high < 3 / 4)} took less time"
+    low, mid, high = np.quantile(ratios, parts, axis=0)
+    longer, shorter, cells = [], [], []
+    for c, call in enumerate(calls):
+        if low[c] > 4 / 3:
+            longer.append(call)
+        if high[c] < 3 / 4:
+            shorter.append(call)
+        median = unit(np.median(times[:, c]))
+        bar = f"{low[c]:.2f} to {high[c]:.2f}×"
+        cells.append(f"{median}, {bar}")
+    columns.append(cells)
+    said = f"{names(longer)} took longer, and "
+    said += f"{names(shorter)} took less time"
     verdict.append(f"At {size}, {said}.")
-    unit = EngFormatter("s", 1)
-    medians = map(unit, np.median(times, 0))
-    cell = "{}, {:.2f} to {:.2f}×"
-    columns.append(map(cell.format, medians, low, high))
-    shortest.append(times.min())
+    plt.errorbar(
+        mid,
+        heights,
+        xerr=[mid - low, high - mid],
+        fmt=mark,
+        label=size,
+    )
+    heights = heights + 1 / 4
 plt.yticks(np.arange(6) + 1 / 8, calls)
 plt.gca().invert_yaxis()
 plt.xscale("log", base=2)
@@ -94,9 +126,8 @@ plt.xlabel("Time relative to x.detach().clone()")
 plt.legend()
 plt.show()
 print("call | 4 B | 64 MiB")
-for row in zip(calls, *columns):
-    print(*row, sep=" | ")
-assert shortest[0] < shortest[1]
+for call, small, large in zip(calls, *columns):
+    print(f"{call} | {small} | {large}")
 # sphinx_gallery_folded = "The code that times and draws"
 # sphinx_gallery_lead = True
 
