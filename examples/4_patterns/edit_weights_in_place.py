@@ -42,7 +42,8 @@ with torch.no_grad():
     weight.copy_(new)
 same = layer.weight is weight
 print(f"{alias.tolist() = }, {same = }")
-assert same and alias.tolist() == [[3, 4]]
+assert same
+assert alias.tolist() == [[3, 4]]
 # sphinx_gallery_tensor_map = "weight, alias"
 
 # %%
@@ -56,56 +57,61 @@ assert same and alias.tolist() == [[3, 4]]
 #
 # After which of six edits does the optimizer train the weight?
 # -------------------------------------------------------------
-# Each edit sets the weight ``w`` of a new layer to 3, the value of ``t``. The
-# ``fused`` optimizer gets a gradient that leads to 3. The last column is about ``sgd``,
-# an optimizer from before the edit.
+# Each edit sets the weight ``w`` of a new layer to ``t``, which is 3. The last column
+# is about another optimizer, which was made before the edit.
 
 
-def replace():
-    layer.weight = nn.Parameter(t)
-
-
-edits = {
-    "w.copy_(t)": lambda: w.copy_(t),
-    "nn.init.constant_(w, 3)": (  # in place
-        lambda: nn.init.constant_(w, 3)
-    ),
-    "w.data.copy_(t)": lambda: w.data.copy_(t),
-    "fused.step()": lambda: fused.step(),
-    "w.data = t": lambda: setattr(w, "data", t),
-    "layer.weight = nn.Parameter(t)": replace,
-}
-
-# %%
-rows = []
-for edit, change in edits.items():
+edits = [
+    "w.copy_(t)",
+    "nn.init.constant_(w, 3)",
+    "w.data.copy_(t)",
+    "fused.step()",
+    "w.data = t",
+    "layer.weight = nn.Parameter(t)",
+]
+print(
+    "edit | same Parameter | same memory | memory of t"
+    " | version counter | optimizer trains it"
+)
+found = []
+for edit in edits:
     layer = nn.Linear(1, 1, bias=False).to(device)
-    w, old = layer.weight, layer.weight.detach()
-    sgd = torch.optim.SGD([w], lr=1)
+    w = layer.weight
+    old = w.detach()
+    optimizer = torch.optim.SGD([w], lr=1)
     fused = torch.optim.SGD([w], lr=1, fused=True)
     t = torch.full_like(old, 3)
-    w.grad, before = old - t, w._version
+    before = w._version
     with torch.no_grad():
-        change()
+        if edit == "w.copy_(t)":
+            w.copy_(t)
+        elif edit == "nn.init.constant_(w, 3)":
+            nn.init.constant_(w, 3)
+        elif edit == "w.data.copy_(t)":
+            w.data.copy_(t)
+        elif edit == "fused.step()":
+            w.grad = old - t
+            fused.step()
+        elif edit == "w.data = t":
+            w.data = t
+        elif edit == "layer.weight = nn.Parameter(t)":
+            layer.weight = nn.Parameter(t)
+    count = w._version - before
     now = layer.weight
-    row = {"edit": edit, "same Parameter": now is w}
-    row["same memory"] = shares_memory(now, old)
-    row["memory of t"] = shares_memory(now, t)
-    row["version counter"] = f"+{w._version - before}"
+    same = now is w
+    shared = shares_memory(now, old)
+    taken = shares_memory(now, t)
     now.grad = torch.ones_like(now)
-    sgd.step()  # from 3 to 2, if it has this weight
-    row["optimizer trains it"] = now.item() == 2
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-columns = list(zip(*(row.values() for row in rows)))
-assert columns[1] == (True,) * 5 + (False,)
-assert columns[2] == (True,) * 4 + (False,) * 2
-assert columns[3] == (False,) * 4 + (True,) * 2
-assert columns[5] == columns[1]
-assert columns[4][:4] == ("+1", "+1", "+0", "+0")
-# sphinx_gallery_folded = "The code that edits and looks"
+    optimizer.step()  # 3 to 2, if it has this weight
+    trains = now.item() == 2
+    row = f"{edit} | {same} | {shared} | {taken}"
+    print(f"{row} | +{count} | {trains}")
+    found.append((same, shared, taken, count, trains))
+assert found[:2] == [(True, True, False, 1, True)] * 2
+assert found[2:4] == [(True, True, False, 0, True)] * 2
+assert found[4] == (True, False, True, 0, True)
+assert found[5] == (False, False, True, 0, False)
+# sphinx_gallery_folded = "The six edits, and the code that tries them"
 
 # %%
 # - ``w.data.copy_`` and a fused step don't increment the version counter
@@ -123,9 +129,10 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
 vector_to_parameters(best, model.parameters())
-sgd = torch.optim.SGD(model.parameters(), lr=0.5)
-model(torch.ones(1, 1, device=device)).backward()
-sgd.step()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+loss = model(torch.ones(1, device=device)).sum()
+loss.backward()
+optimizer.step()
 vector = parameters_to_vector(model.parameters())
 print(f"{best.tolist() = }")
 assert best.tolist() == [0.5, 1.5]
@@ -139,8 +146,8 @@ assert not shares_memory(model.weight, vector)
 #     - ``best.tolist() = [1.0, 2.0]`` with ``vector_to_parameters(best.clone(),
 #       model.parameters())`` in the place of ``vector_to_parameters(best,
 #       model.parameters())``
-#     - ``best.tolist() = [0.0, 1.0]`` with ``sgd = torch.optim.SGD(model.parameters(),
-#       lr=1.0)``
+#     - ``best.tolist() = [0.0, 1.0]`` with ``optimizer =
+#       torch.optim.SGD(model.parameters(), lr=1.0)``
 #
 # To keep ``best``, call ``vector_to_parameters(best.clone(), model.parameters())``.
 #
@@ -150,9 +157,10 @@ assert not shares_memory(model.weight, vector)
 # ``no_grad`` the write raises (:ref:`leaf-in-place`). ``w = w - ...`` makes another
 # tensor and doesn't change the weight itself (:ref:`silent-rebinding`).
 
-w = torch.zeros((), device=device).requires_grad_()
+w = torch.zeros((), device=device, requires_grad=True)
 for _ in range(3):
-    (w - 4).square().backward()
+    loss = (w - 4).square()
+    loss.backward()
     with torch.no_grad():
         w -= w.grad / 4
         w.clamp_(max=3)

@@ -21,52 +21,64 @@ print("This lesson runs on:", device)
 # %%
 # An optimizer may still change a frozen weight
 # ---------------------------------------------
-# ``w`` has a gradient of 1 from its last step. Then we freeze it and set its value to
-# 1. An optimizer ignores ``requires_grad``. It only skips a parameter whose ``.grad``
-# is ``None``. (LBFGS takes ``None`` as 0, and may still change the weight.)
+# An optimizer ignores ``requires_grad``. It only skips a parameter whose ``.grad`` is
+# ``None``. (LBFGS takes ``None`` as 0, and may still change the weight.)
 
-
-def step(gradient, make=torch.optim.SGD, **options):
-    w = nn.Parameter(torch.ones(1, device=device))
-    optimizer = make([w], lr=0.5, **options)
-    w.sum().backward()
-    optimizer.step()
-    w.requires_grad_(False).fill_(1.0)
-    if gradient != 1:
-        optimizer.zero_grad(gradient is None)
-    optimizer.step()
-    return w.item()
-
-
-after = {
-    "grad 1, SGD": step(1),
-    "grad 0, Adam": step(0, torch.optim.Adam),
-    "grad 0, momentum": step(0, momentum=0.5),
-    "grad 0, decay": step(0, weight_decay=0.25),
-    "grad 0, plain SGD": step(0),
-    "grad None, Adam": step(None, torch.optim.Adam),
-    "grad None, decay": step(None, weight_decay=0.25),
-}
-found = [round(w, 3) for w in after.values()]
-assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
+w = nn.Parameter(torch.ones(1, device=device))
+optimizer = torch.optim.SGD([w], lr=0.5)
+loss = w.sum()
+loss.backward()
+w.requires_grad_(False)
+optimizer.step()  # w.grad is still 1, so w becomes 0.5
+optimizer.zero_grad()  # w.grad becomes None
+optimizer.step()
+print(f"{w.item() = }, {w.grad = }")
+assert w.item() == 0.5
 
 # %%
-# Each bar names the gradient at the second step and the optimizer, or its option.
+# The chart shows frozen weights that were set to 1. Each bar names the gradient at the
+# next step and the optimizer, or its option.
 
+SGD, Adam = torch.optim.SGD, torch.optim.Adam
+decay = {"weight_decay": 0.25}
+settings = [
+    ("grad 1, SGD", 1, SGD, {}),
+    ("grad 0, Adam", 0, Adam, {}),
+    ("grad 0, momentum", 0, SGD, {"momentum": 0.5}),
+    ("grad 0, decay", 0, SGD, decay),
+    ("grad 0, plain SGD", 0, SGD, {}),
+    ("grad None, Adam", None, Adam, {}),
+    ("grad None, decay", None, SGD, decay),
+]
+after = {}
+for label, gradient, kind, options in settings:
+    w = nn.Parameter(torch.ones(1, device=device))
+    optimizer = kind([w], lr=0.5, **options)
+    loss = w.sum()
+    loss.backward()
+    optimizer.step()
+    w.requires_grad_(False)
+    w.fill_(1.0)
+    if gradient == 0:
+        optimizer.zero_grad(set_to_none=False)
+    elif gradient is None:
+        optimizer.zero_grad()
+    optimizer.step()
+    after[label] = round(w.item(), 3)
+found = list(after.values())
 bars = plt.barh(list(after), found)
 plt.bar_label(bars, fmt="%.3g", padding=3)
 plt.title("With grad None, a frozen weight stays 1")
 plt.xlabel("A frozen weight of 1 after one step")
 plt.gca().invert_yaxis()
-plt.xticks([]), plt.grid(False)
 plt.show()
+assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
 # sphinx_gallery_lead = True
-# sphinx_gallery_folded = "The code that draws"
+# sphinx_gallery_folded = "The code that steps and draws"
 
 # %%
-# With a gradient of 0, momentum, Adam and weight decay still change the weight.
-# ``zero_grad()`` sets gradients to ``None``, so call it when you freeze
-# (:ref:`silent-momentum`).
+# With a gradient of 0, momentum, Adam and weight decay still change the weight, so call
+# ``zero_grad()`` when you freeze (:ref:`silent-momentum`).
 #
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
@@ -97,25 +109,21 @@ class StaysFrozen(Model):
 
 batch = torch.tensor([[1.0], [3.0]])
 models = Model().eval(), Model(), StaysFrozen().train()
-rows = []
-for model in models:
-    model.norm(batch)
-    row = {"class": type(model).__name__}
-    row["training"] = model.training
-    row["mean"] = model.norm.running_mean.item()
-    row["drops"] = 0 in model.drop(torch.ones(1000))
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-seen = [tuple(row.values())[1:] for row in rows]
-assert seen[0] == (False, 0, False)
-assert seen[1:] == [(True, 1, True), (True, 0, False)]
+print("class | training | mean | drops")
+found = []
+for net in models:
+    net.norm(batch)
+    name = type(net).__name__
+    mean = net.norm.running_mean.item()
+    drops = 0 in net.drop(torch.ones(1000))
+    print(f"{name} | {net.training} | {mean} | {drops}")
+    found.append((net.training, mean, drops))
+assert found[0] == (False, 0, False)
+assert found[1:] == [(True, 1, True), (True, 0, False)]
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
-# You can also call ``eval()`` on the frozen part after each ``train()``
-# (:ref:`silent-batch-norm`).
+# Or call ``eval()`` on that part after each ``train()`` (:ref:`silent-batch-norm`).
 #
 # Does an unfrozen weight train again?
 # ------------------------------------
@@ -127,17 +135,19 @@ w.requires_grad_(False)
 free = [p for p in net.parameters() if p.requires_grad]
 optimizer = torch.optim.SGD(free, lr=0.5)
 w.requires_grad_(True)
-net(torch.ones(1, 1, device=device)).backward()
+loss = net(torch.ones(1, device=device)).sum()
+loss.backward()
 optimizer.step()
 print(f"{w.grad.item() = }, {w.item() = }")
-assert w.grad == 1 and w == 2
+assert w.grad.item() == 1
+assert w.item() == 2
 
 # %%
 # .. predict:: What are the gradient and the weight after the step?
 #
 #     - ``w.grad.item() = 1.0, w.item() = 2.0``
-#     - ``w.grad.item() = 0.0, w.item() = 2.0`` with ``net.zero_grad(False)`` in the
-#       place of ``optimizer.step()``
+#     - ``w.grad.item() = 0.0, w.item() = 2.0`` with
+#       ``net.zero_grad(set_to_none=False)`` in the place of ``optimizer.step()``
 #     - ``w.grad.item() = 1.0, w.item() = 1.5`` with ``free = [p for p in
 #       net.parameters()]``
 #

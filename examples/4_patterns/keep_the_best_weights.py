@@ -32,17 +32,20 @@ x = torch.tensor([[-1.0]], device=device)
 best = float("inf")
 for epoch in range(1, 6):
     optimizer.zero_grad()
-    model(x).backward()
+    loss = model(x).sum()
+    loss.backward()
     optimizer.step()
-    loss = (w.item() - 3) ** 2
-    if loss < best:
-        best = loss
+    validation = (w.item() - 3) ** 2
+    if validation < best:
+        best = validation
         state = model.state_dict()
         kept = copy.deepcopy(model.state_dict())
-shared = state.copy()["weight"]
+shallow = state.copy()
+shared = shallow["weight"]
 saved = kept["weight"]
 print(f"{shared.item() = }, {saved.item() = }")
-assert best == 0 and shared.item() == w.item() == 5
+assert best == 0
+assert shared.item() == 5
 assert saved.item() == 3
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, shared, saved, w copied to saved"
@@ -58,36 +61,44 @@ assert saved.item() == 3
 # each tensor ``v`` of ``state_dict()`` in five ways, and then set both to 5. So a row
 # with 5 means that nothing was saved.
 
-ways = {
-    "v": lambda v: v,
-    "v.cpu()": lambda v: v.cpu(),
-    "v.clone()": lambda v: v.clone(),
-    "copy.deepcopy(v)": copy.deepcopy,
-    'v.to("cpu", copy=True)': lambda v: v.to(
-        "cpu",
-        copy=True,
-    ),
-}
+ways = [
+    "v",
+    "v.cpu()",
+    "v.clone()",
+    "copy.deepcopy(v)",
+    'v.to("cpu", copy=True)',
+]
 norm = nn.BatchNorm1d(1, device=device)
-rows = []
-for way, save in ways.items():
+print("saved | weight | batches | device")
+found = {}
+for way in ways:
     nn.init.constant_(norm.weight, 3)
     norm.num_batches_tracked.fill_(3)
-    now = norm.state_dict().values()
-    weight, *_, count = [save(v) for v in now]
+    saved_state = {}
+    for name, v in norm.state_dict().items():
+        if way == "v":
+            saved_state[name] = v
+        elif way == "v.cpu()":
+            saved_state[name] = v.cpu()
+        elif way == "v.clone()":
+            saved_state[name] = v.clone()
+        elif way == "copy.deepcopy(v)":
+            saved_state[name] = copy.deepcopy(v)
+        elif way == 'v.to("cpu", copy=True)':
+            saved_state[name] = v.to("cpu", copy=True)
     nn.init.constant_(norm.weight, 5)
     norm.num_batches_tracked.fill_(5)
-    row = {"saved": way, "weight": weight.item()}
-    row["batches"] = count.item()
-    row["device"] = count.device.type
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-weights = [row["weight"] for row in rows]
-cpu = 5 if device == "cpu" else 3
-assert weights == [5, cpu, 3, 3, 3]
-assert weights == [row["batches"] for row in rows]
+    weight = saved_state["weight"].item()
+    batches = saved_state["num_batches_tracked"].item()
+    place = saved_state["weight"].device.type
+    print(f"{way} | {weight} | {batches} | {place}")
+    found[way] = weight, batches
+in_cpu = 5 if device == "cpu" else 3
+assert found["v"] == (5, 5)
+assert found["v.cpu()"] == (in_cpu, in_cpu)
+assert found["v.clone()"] == (3, 3)
+assert found["copy.deepcopy(v)"] == (3, 3)
+assert found['v.to("cpu", copy=True)'] == (3, 3)
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
@@ -102,10 +113,12 @@ assert weights == [row["batches"] for row in rows]
 
 model.load_state_dict(kept)
 optimizer.zero_grad()
-model(x).backward()
+loss = model(x).sum()
+loss.backward()
 optimizer.step()
 print(f"{model.weight.item() = }, {saved.item() = }")
-assert model.weight is w and w.item() == 4
+assert model.weight is w
+assert w.item() == 4
 assert saved.item() == 3
 
 # %%
@@ -119,33 +132,34 @@ assert saved.item() == 3
 #       ``model.load_state_dict(kept)``
 #
 # With ``assign=True`` the model gets new parameters that share memory with the saved
-# tensors. The optimizer doesn't have them. A new optimizer would change the saved
-# tensors.
+# tensors. The optimizer doesn't have them. A new one would change the saved tensors.
 #
 # Load a copy of the optimizer's state
 # ------------------------------------
-# Momentum is in the optimizer's ``state_dict()``. The optimizer's ``load_state_dict``
-# copies it only if its dtype or device isn't the parameter's (below, the float64
-# ``double``). Otherwise it takes your tensor itself, so the next step would change the
-# state that you saved. Load a copy.
+# Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` copies it only
+# if its dtype or device isn't the parameter's (as with ``double`` below). Otherwise it
+# takes your tensor itself, and the next step would change what you saved. Load a copy.
 
 v = nn.Parameter(torch.zeros(1, device=device))
-sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)
-v.sum().backward()
-sgd.step()
-kept = copy.deepcopy(sgd.state_dict())
-state = kept["state"][0]
-momentum = state["momentum_buffer"]
-sgd.load_state_dict(copy.deepcopy(kept))
-sgd.step()
+optimizer = torch.optim.SGD([v], lr=1.0, momentum=0.5)
+loss = v.sum()
+loss.backward()
+optimizer.step()
+kept = copy.deepcopy(optimizer.state_dict())
+momentum = kept["state"][0]["momentum_buffer"]
+optimizer.load_state_dict(copy.deepcopy(kept))
+optimizer.step()
 copied = momentum.item()
-sgd.load_state_dict(kept)
-sgd.step()
-double = state["momentum_buffer"] = momentum.double()
-sgd.load_state_dict(kept)
-sgd.step()
-print(f"copy loaded: {copied}, itself: {momentum[0]}")
-assert copied == 1 and momentum.item() == 1.5
+optimizer.load_state_dict(kept)
+optimizer.step()
+shared = momentum.item()
+double = momentum.double()
+kept["state"][0]["momentum_buffer"] = double
+optimizer.load_state_dict(kept)
+optimizer.step()
+print(f"copy loaded: {copied}, itself: {shared}")
+assert copied == 1
+assert shared == 1.5
 assert double.item() == 1.5  # converted, so copied
 
 # %%

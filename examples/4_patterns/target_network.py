@@ -38,28 +38,31 @@ def soft_update(target, net, share):
 
 net = nn.Linear(1, 1, bias=False, device=device)
 w = nn.init.zeros_(net.weight)
-hard = copy.deepcopy(net).requires_grad_(False)
+hard = copy.deepcopy(net)
+hard.requires_grad_(False)
 soft = copy.deepcopy(hard)
-nets = {"net": net, "soft": soft, "hard": hard}
-path = {name: [0.0] for name in nets}
+weights, soft_path, hard_path = [0.0], [0.0], [0.0]
 for step in range(1, 9):
     nn.init.constant_(w, step)  # as optimizers write
     if step % 3 == 0:
         hard.load_state_dict(net.state_dict())
     soft_update(soft, net, 0.5)
-    for name, one in nets.items():
-        path[name].append(one.weight.item())
-assert path["hard"] == [0, 0, 0, 3, 3, 3, 6, 6, 6]
-assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
+    weights.append(w.item())
+    soft_path.append(soft.weight.item())
+    hard_path.append(hard.weight.item())
+assert hard_path == [0, 0, 0, 3, 3, 3, 6, 6, 6]
+assert soft_path[:4] == [0, 0.5, 1.25, 2.125]
 
 # %%
 # ``deepcopy`` gives each target its own memory, so its weights only change when you
 # update them.
 
-for name, values in path.items():
-    plt.plot(values, label=name)
+plt.plot(weights, label="net")
+plt.plot(soft_path, label="soft")
+plt.plot(hard_path, label="hard")
 plt.title("Hard targets jump, soft targets follow")
-plt.xlabel("step"), plt.ylabel("weight")
+plt.xlabel("step")
+plt.ylabel("weight")
 plt.legend()
 plt.show()
 # sphinx_gallery_lead = True
@@ -71,7 +74,7 @@ plt.show()
 
 low = torch.ones(1, dtype=torch.bfloat16)
 print(f"{low.lerp(2 * low, 0.001) = }")
-assert low.lerp(2 * low, 0.001) == 1
+assert low.lerp(2 * low, 0.001).item() == 1
 
 # %%
 # Why a target follows when it should not
@@ -80,24 +83,25 @@ assert low.lerp(2 * low, 0.001) == 1
 # step changes the weight of the net to 2.
 
 nn.init.ones_(w)
+assigned = copy.deepcopy(net)
+assigned.load_state_dict(net.state_dict(), assign=True)
+target = copy.deepcopy(net)
+target.load_state_dict(net.state_dict(), assign=False)
 made = {
     "net": net,
     "copy.copy(net)": copy.copy(net),
     "copy.deepcopy(net)": copy.deepcopy(net),
+    "load_state_dict(assign=True)": assigned,
+    "load_state_dict(assign=False)": target,
 }
-for assign in True, False:
-    target = copy.deepcopy(net)
-    state = net.state_dict()
-    target.load_state_dict(state, assign=assign)
-    made[f"load_state_dict({assign=})"] = target
 nn.init.constant_(w, 2.0)
-rows = []
-for line, t in made.items():
-    rows += [dict(target=line, holds=t.weight.item())]
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-assert [row["holds"] for row in rows] == [2, 2, 1, 2, 1]
+print("target | holds")
+for name, one in made.items():
+    print(f"{name} | {one.weight.item()}")
+assert made["copy.copy(net)"].weight.item() == 2
+assert made["copy.deepcopy(net)"].weight.item() == 1
+assert assigned.weight.item() == 2
+assert target.weight.item() == 1
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
@@ -134,24 +138,30 @@ assert target.weight.item() == 1
 # to 1 and then to 1.5.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
-use = {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.5)}
-average = swa.AveragedModel(norm, **use)
-both = swa.AveragedModel(norm, use_buffers=True, **use)
+ema = swa.get_ema_multi_avg_fn(0.5)
+average = swa.AveragedModel(norm, multi_avg_fn=ema)
+both = swa.AveragedModel(
+    norm,
+    multi_avg_fn=ema,
+    use_buffers=True,
+)
 by_hand = copy.deepcopy(norm)
 for _ in range(2):
     norm(torch.tensor([[1.0], [3.0]]))
     soft_update(by_hand, norm, 0.5)
     average.update_parameters(norm)
     both.update_parameters(norm)
-modules = by_hand, average.module, both.module
-means = [one.running_mean.item() for one in modules]
-print(f"{means = }")
-assert means == [0, 1.5, 1.25]
+not_updated = by_hand.running_mean.item()
+copied = average.module.running_mean.item()
+averaged = both.module.running_mean.item()
+print(f"{not_updated = }, {copied = }, {averaged = }")
+assert not_updated == 0
+assert copied == 1.5
+assert averaged == 1.25
 
 # %%
-# The three numbers are from ``soft_update``, from ``AveragedModel``, which copies, and
-# from ``AveragedModel`` with ``use_buffers=True``, which averages 1 and 1.5. If you
-# update by hand, also copy each buffer.
+# ``soft_update`` didn't update the buffer. If you update by hand, copy each buffer.
+# ``AveragedModel`` copies it, and with ``use_buffers=True`` averages 1 and 1.5.
 #
 # Remember
 # --------

@@ -26,7 +26,7 @@ print("This lesson runs on:", device)
 # steps multiplied by ``w``, 0 + 1 + ... + 7 = 28. Here a window has four steps, and we
 # detach the state at the beginning of each window.
 
-w = torch.ones((), device=device).requires_grad_()
+w = torch.ones((), device=device, requires_grad=True)
 state = torch.zeros((), device=device)
 for step in range(8):
     if step % 4 == 0:
@@ -55,39 +55,36 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 # which saves its factors for the backward pass, and a sum.
 
 
-def nodes_behind(*results):
-    nodes = [result.grad_fn for result in results]
-    for node in nodes:  # the list grows meanwhile
-        for before, _ in node.next_functions:
-            if before and before not in nodes:
-                nodes.append(before)
-    return len(nodes)
+def nodes_behind(results):
+    todo = [result.grad_fn for result in results]
+    seen = set()
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            for next_node, _ in node.next_functions:
+                todo.append(next_node)
+    return len(seen)
 
 
-def count(steps, window):
-    state, counts = torch.zeros_like(w), []
-    for step in range(steps):
-        if step % window == 0:
+counts = {"not detached": [], "detached": []}
+for label, nodes in counts.items():
+    state = torch.zeros((), device=device)
+    for step in range(16):
+        if label == "detached" and step % 4 == 0:
             state = state.detach()
         state = w * state + 1
-        counts.append(nodes_behind(state))
-    return counts
-
-
-steps = 16
-whole, split = count(steps, steps), count(steps, 4)
-axes = plt.subplots()[1]
-x = range(1, steps + 1)
-axes.plot(x, whole, label="not detached")
-axes.plot(x, split, label="detached")
-axes.legend()
-axes.set_xticks(range(4, steps + 1, 4))
-axes.set_title("With detach, the graph stops growing")
-axes.set_xlabel("Step")
-axes.set_ylabel("Nodes of the graph")
+        nodes.append(nodes_behind([state]))
+    plt.plot(range(1, 17), nodes, label=label)
+plt.legend()
+plt.title("With detach, the graph stops growing")
+plt.xlabel("Step")
+plt.ylabel("Nodes of the graph")
 plt.show()
+# Without detach the graph grows at each step.
+whole = counts["not detached"]
 assert whole == sorted(set(whole))
-assert split == whole[:4] * 4
+assert counts["detached"] == whole[:4] * 4
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
 
@@ -102,34 +99,47 @@ assert split == whole[:4] * 4
 #
 # Detach both states of an LSTM
 # -----------------------------
-# The state of an LSTM is the pair ``h, c``, and both have a graph. If you detach only
-# one, the graph still grows.
+# The state of an LSTM is the pair ``h, c``, and both have a graph. Each window below
+# has two steps and one loss. Then we detach both states.
 
-lstm = torch.nn.LSTMCell(1, 1)
-cuts = {
-    "nothing": lambda h, c: (h, c),
-    "h": lambda h, c: (h.detach(), c),
-    "h and c": lambda h, c: (h.detach(), c.detach()),
-}
+lstm = torch.nn.LSTMCell(1, 1)  # on the CPU
+optimizer = torch.optim.SGD(lstm.parameters(), lr=0.5)
+x = torch.ones(1, 1)
+state = None
+for window in range(3):
+    for step in range(2):
+        state = lstm(x, state)
+    h, c = state
+    loss = (h - 1).square().sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    state = tuple(s.detach() for s in state)
+print("Nodes of the graph:", nodes_behind(state))
+assert nodes_behind(state) == 0
 
 # %%
-# The number of nodes after each window of two steps, on the CPU (on other devices the
-# numbers differ):
+# If you detach only one of the two, the graph still grows. The table has the number of
+# nodes after each window (on other devices the numbers differ).
 
-rows, x = [], torch.ones(1, 1)
-for name, cut in cuts.items():
-    state, row = None, {"detached": name}
-    for window in 1, 2, 3:
-        for _ in range(2):
+print("detached | window 1 | window 2 | window 3")
+grows = {}
+for detached in "nothing", "h", "h and c":
+    state = None
+    nodes = []
+    for window in range(3):
+        for step in range(2):
             state = lstm(x, state)
-        row[f"window {window}"] = nodes_behind(*state)
-        state = cut(*state)
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-grows = [r["window 3"] > r["window 2"] for r in rows]
-assert grows == [True, True, False]
+        nodes.append(nodes_behind(state))
+        h, c = state
+        if detached == "h":
+            state = h.detach(), c
+        elif detached == "h and c":
+            state = h.detach(), c.detach()
+    first, second, third = nodes
+    print(f"{detached} | {first} | {second} | {third}")
+    grows[detached] = third > second
+assert list(grows.values()) == [True, True, False]
 # sphinx_gallery_folded = "The code that counts"
 
 # %%
@@ -139,18 +149,19 @@ assert grows == [True, True, False]
 # call ``backward()`` on the last state. If a window has fewer than four steps, the
 # graph of that state doesn't reach the first input, so the gradient of ``u`` is 0.
 
-gradients = {}
+gradients = []
 for window in 4, 2, 1:
-    u = torch.ones((), device=device).requires_grad_()
+    u = torch.ones((), device=device)
+    u.requires_grad_()
     state = torch.zeros((), device=device)
-    for step, value in enumerate((1, 0, 0, 0)):
+    for step, value in enumerate([1, 0, 0, 0]):
         if step % window == 0:
             state = state.detach()
         state = state + u * value
     state.backward()
-    gradients[f"window of {window}"] = u.grad.item()
-print(f"{gradients = }")
-assert list(gradients.values()) == [1, 0, 0]
+    print(f"{window = }, {u.grad.item() = }")
+    gradients.append(u.grad.item())
+assert gradients == [1, 0, 0]
 
 # %%
 # Remember
