@@ -37,7 +37,7 @@ SETUP, FOLDED = "details.admonition.setup", "details.admonition.folded"
 ANSWER = "details.admonition.predict"
 CHOICES = "fieldset.predict-choices"  # each a label > input[data-said, data-right]
 # What a block uses that measures, or says what was measured.
-TIMED = r"times\[|page_faults|timeit|repeat=|ratios|perf_counter"
+TIMED = r"times\[|page_faults|timeit|repeat=|ratios|perf_counter|blocked_autorange"
 
 
 @dataclass(frozen=True)
