@@ -102,7 +102,7 @@ for name, call in calls.items():
     clone = t.clone()
     result = "runs"
     with mode:
-        call(clone)  # which runs each time
+        call(clone)  # with a clone all run
         try:
             call(t)
         except RuntimeError:

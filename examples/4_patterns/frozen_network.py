@@ -93,9 +93,9 @@ assert net_a.weight.grad is None
 # %%
 # If A steps before B's backward pass, clone
 # ------------------------------------------
-# B's forward pass saves A's weight, 4, for the gradient of ``t``. Then A steps too early
-# and changes ``w`` to 3 in place. A clone is still 4. Without ``.clone()``,
-# B's backward pass raises (:ref:`saved-value-changed`). (Don't clone within a
+# B's forward pass saves A's weight, 4, for the gradient of ``t``. Then A steps too
+# early and changes ``w`` to 3 in place. The clone is still 4. Without ``.clone()``, B's
+# backward pass raises (:ref:`saved-value-changed`). (Don't clone within a
 # ``torch.compile`` function or a checkpointed one. Its backward pass may clone again,
 # after A's step.)
 
