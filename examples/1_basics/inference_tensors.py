@@ -12,8 +12,6 @@ outside is a normal tensor.
 """
 
 # sphinx_gallery_setup = True
-import copy
-
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -31,14 +29,16 @@ w.requires_grad_()
 with torch.inference_mode():
     t = w * 2
 new = t.clone()
-(w * new).sum().backward()
+loss = (w * new).sum()
+loss.backward()
 try:
     w * t
 except RuntimeError as error:
     message = str(error).split(".")[0]
 print(f"{t.is_inference() = }, {new.is_inference() = }")
 print("RuntimeError:", message)
-assert t.is_inference() and not new.is_inference()
+assert t.is_inference()
+assert not new.is_inference()
 assert w.grad.tolist() == [6, 8]
 assert "cannot be saved" in message
 # sphinx_gallery_lead = True
@@ -53,13 +53,14 @@ assert "cannot be saved" in message
 with torch.inference_mode():
     inside = t.clone()
     view = w[:1]
-normal = t + 0, copy.deepcopy(t), view
-shared = t.detach(), t[:1], t.to(t.dtype), inside
-print([one.is_inference() for one in normal])
-print([one.is_inference() for one in shared])
-assert not any(one.is_inference() for one in normal)
-assert all(one.is_inference() for one in shared)
-assert view.requires_grad and view.grad_fn is None
+result = t + 0
+print(f"{inside.is_inference() = }")
+print(f"{result.is_inference() = }")
+print(f"{view.is_inference() = }")
+print(f"{t.detach().is_inference() = }")
+assert t[:1].is_inference()
+assert view.requires_grad
+assert view.grad_fn is None
 
 # %%
 # Inference tensors have no version counter. Without it, autograd couldn't notice that a
@@ -73,45 +74,53 @@ assert view.requires_grad and view.grad_fn is None
 # and with grad mode off no operation saves a tensor. ``t`` can't require grad either.
 # With a clone of ``t``, all these operations run.
 
-quiet = torch.no_grad()
-block = torch.inference_mode()
-tries = {
+calls = {
     "w + t": lambda t: w + t,
     "w * t": lambda t: w * t,
-    "w * t in no_grad": quiet(lambda t: w * t),
-    "w.copy_(t) in no_grad": quiet(w.copy_),
+    "w * t in no_grad": lambda t: w * t,
+    "w.copy_(t) in no_grad": lambda t: w.copy_(t),
     "t.cpu().numpy()": lambda t: t.cpu().numpy(),
-    "t.add_(1) in no_grad": quiet(lambda t: t.add_(1)),
+    "t.add_(1) in no_grad": lambda t: t.add_(1),
     "t[:1].add_(1)": lambda t: t[:1].add_(1),
     "t.data[:1].add_(1)": lambda t: t.data[:1].add_(1),
-    "t.add_(1) in a block": block(lambda t: t.add_(1)),
+    "t.add_(1) in a block": lambda t: t.add_(1),
     "t.detach().add_(1)": lambda t: t.detach().add_(1),
     "t.data.add_(1)": lambda t: t.data.add_(1),
     "t.requires_grad_()": lambda t: t.requires_grad_(),
     "t._version": lambda t: t._version,
 }
-rows = []
-for name, attempt in tries.items():
+print("after the block | result | t changes")
+found = {}
+for name, call in calls.items():
     with torch.inference_mode():
         t = torch.ones(2, device=device)
-    attempt(t.clone())
-    row = {"after the block": name, "result": "runs"}
-    try:
-        attempt(t)
-    except RuntimeError:
-        row["result"] = "raises"
-    same = t.tolist() == [1, 1]
-    row["t changes"] = "no" if same else "yes"
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-seen = [tuple(row.values())[1:] for row in rows]
-assert seen[:2] == [("runs", "no"), ("raises", "no")]
-assert seen[2:5] == [("runs", "no")] * 3
-assert seen[5:8] == [("raises", "yes")] * 3
-assert seen[8:11] == [("runs", "yes")] * 3
-assert seen[11:] == [("raises", "no")] * 2
+    mode = torch.enable_grad()
+    if "in no_grad" in name:
+        mode = torch.no_grad()
+    if "in a block" in name:
+        mode = torch.inference_mode()
+    clone = t.clone()
+    result = "runs"
+    with mode:
+        call(clone)  # with a clone all run
+        try:
+            call(t)
+        except RuntimeError:
+            result = "raises"
+    changes = "no" if t.tolist() == [1, 1] else "yes"
+    print(f"{name} | {result} | {changes}")
+    found[name] = result, changes
+names = list(calls)
+assert found["w + t"] == ("runs", "no")
+assert found["w * t"] == ("raises", "no")
+for name in names[2:5]:
+    assert found[name] == ("runs", "no")
+for name in names[5:8]:
+    assert found[name] == ("raises", "yes")
+for name in names[8:11]:
+    assert found[name] == ("runs", "yes")
+assert found["t.requires_grad_()"] == ("raises", "no")
+assert found["t._version"] == ("raises", "no")
 # sphinx_gallery_folded = "The code that tried them"
 
 # %%
@@ -132,12 +141,13 @@ loss = w.sum()
 with torch.inference_mode():
     loss.backward()
 try:
-    w.sum().backward()
-    said = f"{w.grad = }"
+    second = w.sum()
+    second.backward()
+    print(f"{w.grad = }")
 except RuntimeError as error:
-    said = "RuntimeError: " + str(error).split(".")[0]
-print(said)
-assert "Inplace update" in said
+    message = str(error).split(".")[0]
+    print("RuntimeError:", message)
+assert "Inplace update" in message
 assert w.grad.is_inference()
 
 # %%

@@ -132,9 +132,9 @@ cuts = []
 
 
 def find_cut(layer, inputs, output):
-    if inputs[0].requires_grad:
-        if not output.requires_grad:
-            cuts.append(layer)
+    (x,) = inputs
+    if x.requires_grad and not output.requires_grad:
+        cuts.append(layer)
 
 
 layers = [nn.Linear(1, 1), Twice(), nn.Linear(1, 1)]
@@ -160,7 +160,7 @@ assert missing == ["0.weight", "0.bias"]
 #
 # ``Twice`` cuts the graph. The model's output requires grad due to its last layer. The
 # hook can't report the first layer, because its input ``x`` doesn't require grad. If
-# you freeze the first layer, the input of ``Twice`` doesn't either.
+# you freeze the first layer, the hook can't report ``Twice`` either.
 #
 # Remember
 # --------

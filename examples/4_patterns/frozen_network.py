@@ -24,20 +24,24 @@ print("This lesson runs on:", device)
 # ``w``, detached. So for B this weight is frozen. ``backward()`` fills ``.grad`` but
 # doesn't change weights.
 
-x = torch.tensor([[2.0]], device=device)
+x = torch.tensor([2.0], device=device)
 w = torch.tensor([4.0], device=device)
 b = torch.tensor([3.0], device=device)
 t = torch.tensor([7.0], device=device)
 c = torch.tensor([9.0], device=device)
-w.requires_grad_(), b.requires_grad_()
-t.requires_grad_(), c.requires_grad_()
+w.requires_grad_()
+b.requires_grad_()
+t.requires_grad_()
+c.requires_grad_()
+y = x * w + b
 z = w.detach()
-y, u = x * w + b, z * t + c
+u = z * t + c
 y.backward()
 u.backward()
+print(f"{y.item() = }, {u.item() = }")
 print(f"{w.grad = }, {t.grad = }")
-assert w.item() == 4 and w.grad.item() == 2
-assert t.item() == 7 and t.grad.item() == 4
+assert w.grad.item() == 2
+assert t.grad.item() == 4
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, z, t, u"
 
@@ -45,9 +49,11 @@ assert t.item() == 7 and t.grad.item() == 4
 # The gradient of ``w`` comes from A's loss only. Now A takes a step.
 # :class:`torch.optim.SGD` changes ``w`` *in place*, by 0.5 * 2.
 
-torch.optim.SGD([w, b], lr=0.5).step()
+optimizer = torch.optim.SGD([w, b], lr=0.5)
+optimizer.step()
 print(f"{w.item() = }, {z.item() = }")
-assert w.item() == z.item() == 3
+assert w.item() == 3
+assert z.item() == 3
 
 # %%
 # .. predict:: What does ``z`` hold now?
@@ -71,57 +77,57 @@ torch.nn.init.constant_(net_b.weight, 7.0)
 opt_a = torch.optim.SGD([net_a.weight], lr=1 / 16)
 opt_b = torch.optim.SGD([net_b.weight], lr=1 / 16)
 for _ in range(3):
-    (net_a(x) - 4).square().backward()
+    loss_a = (net_a(x) - 4).square()
+    loss_a.backward()
     opt_a.step()
     opt_a.zero_grad()
     z = net_a.weight.detach()  # after A's step
-    (net_b(z) - 5).square().backward()
+    loss_b = (net_b(z) - 5).square()
+    loss_b.backward()
     opt_b.step()
     opt_b.zero_grad()
 print(f"{z.item() = }, {net_a.weight.grad = }")
-assert z.item() == 2.25 and net_a.weight.grad is None
+assert z.item() == 2.25
+assert net_a.weight.grad is None
 
 # %%
 # If A steps before B's backward pass, clone
 # ------------------------------------------
-# ``a`` is A's weight, 4, which B's forward pass saves. So the gradient of ``t`` should
-# be 4. Then A steps too early and changes ``a`` to 3 in place. A clone still has the
-# value 4. With ``detach``, computing the gradient raises (:ref:`saved-value-changed`).
-# (Don't clone within a ``torch.compile`` function or a checkpointed one. Its backward
-# pass may clone again, after A's step.)
+# B's forward pass saves A's weight, 4, for the gradient of ``t``. Then A steps too
+# early and changes ``w`` to 3 in place. The clone is still 4. Without ``.clone()``, B's
+# backward pass raises (:ref:`saved-value-changed`). (Don't clone within a
+# ``torch.compile`` function or a checkpointed one. Its backward pass may clone again,
+# after A's step.)
 
-
-def gradient(take, fused):
-    a = torch.tensor([4.0], device=device)
-    a.grad = torch.full_like(a, 2.0)
-    u = take(a) * t  # B's forward pass
-    torch.optim.SGD([a], lr=0.5, fused=fused).step()
-    try:
-        return torch.autograd.grad(u, t)[0].item()
-    except RuntimeError:
-        return "it raises"
-
-
-kept = gradient(torch.clone, fused=False)
-shared = gradient(torch.detach, fused=False)
-print(f"clone: {kept}, detach: {shared}")
-assert kept == 4 and shared == "it raises"
+t.grad = None
+torch.nn.init.constant_(w, 4.0)
+u = w.detach().clone() * t  # B's forward pass
+optimizer.step()  # too early
+u.backward()
+print(f"{w.item() = }, {t.grad.item() = }")
+assert t.grad.item() == 4
 
 # %%
-# The step increments the version counter of ``a``, so autograd notices the change.
+# The step increments the version counter of ``w``, so autograd notices the change.
 # A step with ``fused=True`` doesn't increment it (:doc:`../1_basics/detach`).
 
-found = gradient(torch.detach, fused=True)
-print(f"gradient of t: {found}")
-assert found == 3
+t.grad = None
+torch.nn.init.constant_(w, 4.0)
+fused = torch.optim.SGD([w], lr=0.5, fused=True)
+u = w.detach() * t  # B's forward pass
+fused.step()  # too early
+u.backward()
+print(f"gradient of t: {t.grad.item()}")
+assert t.grad.item() == 3
 
 # %%
 # .. predict:: What is the gradient of ``t`` after a fused step?
 #
 #     - ``gradient of t: 3.0``
-#     - ``gradient of t: it raises`` with ``found = gradient(torch.detach,
-#       fused=False)``
-#     - ``gradient of t: 4.0`` with ``found = gradient(torch.clone, fused=True)``
+#     - ``RuntimeError: one of the variables needed for gradient computation has been
+#       modified by an inplace operation…`` with ``optimizer.step()`` in the place of
+#       ``fused.step()``
+#     - ``gradient of t: 4.0`` with ``u = w.detach().clone() * t``
 #
 # The gradient should be 4, but PyTorch doesn't raise.
 #
@@ -132,10 +138,12 @@ assert found == 3
 # So call ``detach()`` again in each iteration.
 
 held = net_a.weight.detach()
-net_a.double().float()
+net_a.double()
+net_a.float()
 torch.nn.init.constant_(net_a.weight, 5.0)
 print(f"{held.item() = }, {net_a.weight.item() = }")
-assert held.item() != net_a.weight.item() == 5
+assert held.item() == 2.25
+assert net_a.weight.item() == 5
 
 # %%
 # ``detach`` cuts a path, freezing keeps it open
@@ -145,15 +153,16 @@ assert held.item() != net_a.weight.item() == 5
 # ``p`` gets a gradient through A, and A doesn't get one.
 # :doc:`../1_basics/stop_a_gradient` compares more ways.
 
-p = x.clone().requires_grad_()
-net_b(net_a(p).detach()).backward()
-detached = p.grad, net_a.weight.grad
+p = torch.ones(1, device=device, requires_grad=True)
+loss = net_b(net_a(p).detach())
+loss.backward()
+print(f"detached: {p.grad}, {net_a.weight.grad}")
 net_a.requires_grad_(False)
-net_b(net_a(p)).backward()
-frozen = p.grad, net_a.weight.grad
-print(f"{detached = }, {frozen = }")
-assert detached == (None, None)
-assert frozen[0] is not None and frozen[1] is None
+loss = net_b(net_a(p))
+loss.backward()
+print(f"frozen: {p.grad}, {net_a.weight.grad}")
+assert p.grad is not None
+assert net_a.weight.grad is None
 
 # %%
 # Remember

@@ -27,22 +27,24 @@ print("This lesson runs on:", device)
 # their gradients.
 
 
-def layer(factor):
-    made = nn.Linear(1, 1, bias=False, device=device)
-    nn.init.constant_(made.weight, factor)
-    return made
+def linear(factor):
+    layer = nn.Linear(1, 1, bias=False, device=device)
+    nn.init.constant_(layer.weight, factor)
+    return layer
 
 
-net_a = layer(2.0)
-net_b = nn.Sequential(layer(5.0), layer(1.0))
+net_a = linear(2.0)
+net_b = nn.Sequential(linear(5.0), linear(1.0))
 net_b.requires_grad_(False)
-a, b = net_a.weight, net_b[0].weight
+a = net_a.weight
+b = net_b[0].weight
 x = torch.tensor([[3.0]], device=device)
 y = net_b(net_a(x))
 # sphinx_gallery_lead = True
 y.backward()
 print(f"{a.grad = }, {b.grad = }")
-assert a.grad.item() == 15 and b.grad is None
+assert a.grad.item() == 15
+assert b.grad is None
 # sphinx_gallery_tensor_map = "a, b, y"
 
 # %%
@@ -56,58 +58,59 @@ assert a.grad.item() == 15 and b.grad is None
 
 MIB = 2**20
 big = torch.full((MIB // 4, 1), 3.0, device=device)
-plain = nn.Sequential(net_a, net_b)
-quiet_b = torch.no_grad()(net_b.forward)
+late = "requires_grad_(False), late"
+before = "requires_grad_(False), before"
+ways = ["B left out of the optimizer"]
+ways += ["backward(inputs=[a])", "net_a(x).detach()"]
+ways += ["no_grad around B", late, before]
 
 
-def frozen_late(x):
-    y = plain(x)
-    net_b.requires_grad_(False)
+def forward(way):
+    """Run A and B on the batch in one of the ways."""
+    if way == "no_grad around B":
+        h = net_a(big)
+        with torch.no_grad():
+            return net_b(h)
+    if way == "net_a(x).detach()":
+        return net_b(net_a(big).detach())
+    if way == before:
+        net_b.requires_grad_(False)
+    y = net_b(net_a(big))
+    if way == late:
+        net_b.requires_grad_(False)
     return y
 
 
-def measure(forward, inputs=None):
-    a.grad = b.grad = None
-    saved = {}
+def note(t):
+    saved.add(t.untyped_storage())
+    return t
 
-    def note(t):
-        saved[t.data_ptr()] = t.nbytes
-        return t
 
+print("way | gradient of A | gradient of B | MiB saved")
+seen = {}
+for way in ways:
+    net_b.requires_grad_(True)
+    a.grad = None
+    b.grad = None
+    saved = set()
     with saved_tensors_hooks(note, lambda t: t):
-        loss = forward(big).mean()
-    if loss.requires_grad:
-        loss.backward(inputs=inputs)
-    mib = sum(saved.values()) // MIB
-    grads = [p.grad and p.grad.item() for p in (a, b)]
-    return *grads, mib
-
-
-net_b.requires_grad_(True)
-found = {
-    "B left out of the optimizer": measure(plain),
-    "backward(inputs=[a])": measure(plain, [a]),
-    "net_a(x).detach()": measure(
-        lambda x: net_b(net_a(x).detach()),
-    ),
-    "no_grad around B": measure(
-        lambda x: quiet_b(net_a(x)),
-    ),
-    "requires_grad_(False), late": measure(frozen_late),
-    "requires_grad_(False), before": measure(plain),
-}
-kinds = "gradient of A", "gradient of B", "MiB saved"
-rows = []
-for way, seen in found.items():
-    rows.append({"way": way} | dict(zip(kinds, seen)))
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-left, inputs, cut, quiet, late, before = found.values()
-assert left == (15, 6, 3) and cut == (None, 6, 3)
-assert inputs == late == (15, None, 3)
-assert quiet == (None, None, 1)
-assert before == (15, None, 1)
+        loss = forward(way).mean()
+    if way == "backward(inputs=[a])":
+        loss.backward(inputs=[a])
+    elif loss.requires_grad:
+        loss.backward()
+    of_a = None if a.grad is None else a.grad.item()
+    of_b = None if b.grad is None else b.grad.item()
+    sizes = [storage.nbytes() for storage in saved]
+    mib = sum(sizes) // MIB
+    print(f"{way} | {of_a} | {of_b} | {mib}")
+    seen[way] = of_a, of_b, mib
+assert seen[ways[0]] == (15, 6, 3)
+assert seen["backward(inputs=[a])"] == (15, None, 3)
+assert seen["net_a(x).detach()"] == (None, 6, 3)
+assert seen["no_grad around B"] == (None, None, 1)
+assert seen[late] == (15, None, 3)
+assert seen[before] == (15, None, 1)
 # sphinx_gallery_folded = "The code that measures"
 
 # %%
@@ -135,7 +138,8 @@ y = net_b(net_a(x))
 net_b.requires_grad_(True)
 y.backward()
 print(f"{a.grad = }, {b.grad = }")
-assert a.grad.item() == 15 and b.grad is None
+assert a.grad.item() == 15
+assert b.grad is None
 
 # %%
 # .. predict:: Which gradients arrive?
