@@ -27,11 +27,12 @@ print("This lesson runs on:", device)
 # ``copy.copy`` shares memory, ``clone`` and ``deepcopy`` don't
 # -------------------------------------------------------------
 # We write to ``w`` after copying it. ``cloned`` is connected to ``w`` in the graph, and
-# ``deep`` is a new leaf. ``shallow`` shares the memory of ``w`` but has its own version
-# counter, so autograd doesn't notice a write to ``w`` through ``shallow``.
+# ``separate`` isn't. ``deep`` is a new leaf. ``shallow`` shares the memory of ``w`` but
+# has its own version counter, so autograd doesn't notice a write to ``w`` through it.
 
 w = torch.ones(2, device=device, requires_grad=True)
 cloned = w.clone()
+separate = w.detach().clone()
 deep = copy.deepcopy(w)
 shallow = copy.copy(w)
 version = shallow._version
@@ -40,8 +41,7 @@ with torch.no_grad():
 print(f"{cloned = }")
 print(f"{deep = }")
 print(f"{shallow = }")
-assert cloned[0] == deep[0] == 1 and shallow[0] == 7
-assert deep.is_leaf and not cloned.is_leaf
+assert not torch.equal(separate, shallow)
 assert shallow._version == version
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, shallow, cloned, deep, w copied to deep"
@@ -61,36 +61,36 @@ def save_load(t):
     return torch.load(file)
 
 
-def hook(t):
-    (gradient,) = torch.autograd.grad(t.sum(), t)
-    return gradient[0] == 10
+def has_hook(t):
+    gradients = torch.autograd.grad(t.sum(), t)
+    return gradients[0][0].item() == 10
 
 
 def has_grad(t):
     return t.is_leaf and t.grad is not None
 
 
-def whole(t):
+def is_whole(t):
     return t.untyped_storage().nbytes() == 16
 
 
-p = torch.nn.Parameter(torch.ones(2, device=device))
-(w * p).sum().backward()
+column = torch.ones(2, 2, device=device)[:, 0]
+p = torch.nn.Parameter(column)
+loss = (w * p).sum()
+loss.backward()
 w.tag = "mine"
 hooked = w.detach().requires_grad_()
 hooked.register_hook(lambda gradient: 10 * gradient)
-column = torch.ones(2, 2, device=device)[:, 0]
-param = torch.nn.Parameter(column)
 probes = {
-    "history": (w * 2, lambda t: t.grad_fn),
+    "history": (w * 2, lambda t: t.grad_fn is not None),
     "requires_grad": (w, lambda t: t.requires_grad),
-    "hook": (hooked, hook),
+    "hook": (hooked, has_hook),
     "attribute": (w, lambda t: hasattr(t, "tag")),
     ".grad": (w, has_grad),
     ".grad of a Parameter": (p, has_grad),
     "type Parameter": (p, lambda t: type(t) is type(p)),
-    "storage of a slice": (column, whole),
-    "the same, a Parameter": (param, whole),
+    "storage of a slice": (column, is_whole),
+    "the same, a Parameter": (p, is_whole),
 }
 ways = {
     "clone()": torch.clone,
@@ -98,35 +98,34 @@ ways = {
     "copy.copy()": copy.copy,
     "save, load": save_load,
 }
-rows = []
+kept = {way: [] for way in ways}
+print("kept? | " + " | ".join(ways))
 for name, (t, look) in probes.items():
-    row = {"kept?": name}
+    row = [name]
     for way, call in ways.items():
         with catch_warnings(record=True) as seen:
             simplefilter("always")
             try:
-                kept = look(call(t))
-                row[way] = "kept" if kept else "dropped"
+                is_kept = look(call(t))
+                word = "kept" if is_kept else "dropped"
             except RuntimeError:
-                row[way] = "RuntimeError"
-        row[way] += ", warns" if seen else ""
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-kept = "kRdd kkkk dddd dkkk dkdd dddd dkkk dkkk ddkk"
-for row, letters in zip(rows, kept.split()):
-    found = "".join(row[way][0] for way in ways)
-    assert found == letters, row["kept?"]
-assert rows[2]["deepcopy()"] == "dropped"  # no warning
+                word = "RuntimeError"
+        if word == "kept":
+            kept[way].append(name)
+        row.append(word + ", warns" if seen else word)
+    print(" | ".join(row))
+assert kept["clone()"] == ["history", "requires_grad"]
+assert kept["copy.copy()"] == kept["save, load"]
+assert ".grad" in kept["deepcopy()"]
+assert ".grad of a Parameter" not in kept["deepcopy()"]
+assert "the same, a Parameter" not in kept["deepcopy()"]
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%
 # ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients, and its
 # Parameters lose attributes that you set. No call copies a tensor's hooks, and
-# ``deepcopy`` and ``clone`` don't warn about that.
-# ``deepcopy`` raises for the result of a recorded operation
-# (:ref:`why <deepcopy-non-leaf>`).
+# ``deepcopy`` and ``clone`` don't warn about it. ``deepcopy`` raises for the result of
+# a recorded operation (:ref:`why <deepcopy-non-leaf>`).
 #
 # Do two views still share memory after a copy?
 # ---------------------------------------------
@@ -135,7 +134,7 @@ assert rows[2]["deepcopy()"] == "dropped"  # no warning
 
 base = torch.zeros(3, device=device)
 views = [base[:2], base[1:]]
-params = [torch.nn.Parameter(t, False) for t in views]
+params = [torch.nn.Parameter(t) for t in views]
 copies = {
     "clone": [t.clone() for t in views],
     "deepcopy": copy.deepcopy(views),
@@ -143,9 +142,12 @@ copies = {
     "save, load": save_load(views),
     "pickle": pickle.loads(pickle.dumps(views)),
 }
-for first, _ in copies.values():
-    first[1] = 7.0
-shared = [k for k, t in copies.items() if t[1][0] == 7]
+shared = []
+for name, (first, second) in copies.items():
+    with torch.no_grad():
+        first[1] = 7.0
+    if second[0].item() == 7:
+        shared.append(name)
 print(shared)
 assert shared == ["deepcopy", "save, load"]
 
@@ -153,10 +155,10 @@ assert shared == ["deepcopy", "save, load"]
 # .. predict:: Which copies still share memory?
 #
 #     - ``['deepcopy', 'save, load']``
-#     - ``['deepcopy']`` with ``"save, load": [*map(save_load, views)]`` in the place of
-#       ``"save, load": save_load(views)``
-#     - ``['save, load']`` with ``"deepcopy": [*map(copy.deepcopy, views)]`` in the
-#       place of ``"deepcopy": copy.deepcopy(views)``
+#     - ``['deepcopy']`` with ``"save, load": [save_load(t) for t in views]`` in the
+#       place of ``"save, load": save_load(views)``
+#     - ``['save, load']`` with ``"deepcopy": [copy.deepcopy(t) for t in views]`` in
+#       the place of ``"deepcopy": copy.deepcopy(views)``
 #
 # ``deepcopy`` of a list copies the storage once, and ``torch.save`` writes it once.
 # ``pickle`` copies each tensor separately, and ``deepcopy`` clones each Parameter. (One
@@ -164,8 +166,6 @@ assert shared == ["deepcopy", "save, load"]
 #
 # Remember
 # --------
-# - To copy the elements, use ``t.detach().clone()``. For a module or a list, use
-#   ``deepcopy``.
+# - Copy the elements with ``t.detach().clone()``, a module or a list with ``deepcopy``.
 # - ``copy.copy`` and ``state_dict()`` share the memory.
-# - A slice that you save or deep-copy keeps its whole storage, unless you deep-copy a
-#   Parameter.
+# - A slice that you save or deep-copy keeps its whole storage, but a Parameter doesn't.
