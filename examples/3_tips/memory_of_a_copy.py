@@ -12,6 +12,8 @@ you add ``.cpu()`` before it, the clone is one copy too many.
 
 # sphinx_gallery_setup = True
 # sphinx_gallery_try = "x.detach().clone().numpy()"
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -22,35 +24,37 @@ print("This lesson runs on:", device)
 # %%
 # Count the bytes that a call allocates
 # -------------------------------------
-# For the CPU, the profiler adds up the bytes that PyTorch allocates in a call and
-# doesn't free. For CUDA, PyTorch's allocator counts its bytes and their peak. The meter
-# returns the results of the calls and three numbers: the new MiB on the CPU, the new
-# MiB on CUDA, and the peak on CUDA.
+# The profiler adds up the bytes that PyTorch allocates on the CPU in a block and hasn't
+# freed. For CUDA, PyTorch's allocator counts its bytes and their peak.
 
-# sphinx_gallery_folded = "The meter"
 MIB = 2**20
 CPU = [ProfilerActivity.CPU]
 
 
-def measure(call, *inputs):
+@contextmanager
+def count_mib():
+    used = {}
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
     old = torch.cuda.memory_allocated()
     meter = profile(activities=CPU, profile_memory=True)
     with meter:
-        results = [call(x) for x in inputs]
-    kept = torch.cuda.memory_allocated() - old
+        yield used
+    new = torch.cuda.memory_allocated() - old
     peak = torch.cuda.max_memory_allocated() - old
     calls = meter.key_averages()
     host = sum(c.self_cpu_memory_usage for c in calls)
-    new = host, kept, peak
-    return results, [round(n / MIB) for n in new]
+    used["cpu"] = round(host / MIB)
+    used["new"] = round((host + new) / MIB)
+    used["gpu peak"] = round(peak / MIB)
 
 
-_, new = measure(torch.clone, torch.ones(MIB))
-print(f"A clone of 4 MiB: {new[0]} MiB")
-assert new == [4, 0, 0]
-
+four_mib = torch.ones(MIB)
+with count_mib() as used:
+    copied = four_mib.clone()
+print(f"A clone of 4 MiB: {used['cpu']} MiB")
+assert used["cpu"] == 4
+# sphinx_gallery_folded = "The meter"
 
 # %%
 # ``clone`` allocates, ``detach`` doesn't
@@ -59,23 +63,23 @@ assert new == [4, 0, 0]
 # ``clone`` allocates. On CUDA ``numpy`` raises, but only after the clone exists.
 # ``gpu`` is on CUDA, or on ``meta`` if there is no GPU.
 
-x = torch.ones(MIB, device=device)
-x.requires_grad_()
-(detached,), of_detach = measure(torch.detach, x)
-(y,), of_clone = measure(torch.clone, detached)
+x = torch.ones(MIB, device=device, requires_grad=True)
+with count_mib() as of_detach:
+    detached = x.detach()
+with count_mib() as of_clone:
+    y = detached.clone()
 on_cpu = y.cpu()
 array = on_cpu.numpy()
-print(f"New MiB by detach: {sum(of_detach[:2])}")
-print(f"New MiB by clone: {sum(of_clone[:2])}")
-
+print(f"New MiB by detach: {of_detach['new']}")
+print(f"New MiB by clone: {of_clone['new']}")
 gpu = y.to("cuda" if device == "cuda" else "meta")
 try:
     gpu.numpy()
 except TypeError as error:
     message = str(error)
-print("TypeError:", message)
-assert sum(of_detach) == 0
-assert sum(of_clone[:2]) == 4
+    print("TypeError:", message)
+assert of_detach["new"] == 0
+assert of_clone["new"] == 4
 assert np.shares_memory(array, on_cpu.numpy())
 assert f"can't convert {gpu.device.type}" in message
 # sphinx_gallery_lead = True
@@ -87,31 +91,37 @@ assert f"can't convert {gpu.device.type}" in message
 # Each call gets ten tensors of 4 MiB, one after the other, and we keep the results. The
 # table shows the new memory on the CPU and, if the tensors are on CUDA, the peak there.
 
-calls = {
-    "x.detach().cpu()": lambda x: x.detach().cpu(),
-    "x.detach().clone().cpu()": (  # a clone before
-        lambda x: x.detach().clone().cpu()
-    ),
-    'x.detach().to("cpu", copy=True)': (  # in one
-        lambda x: x.detach().to("cpu", copy=True)
-    ),
+xs = torch.ones(10, MIB, device=device)
+with count_mib() as of_cpu:
+    same = [x.detach().cpu() for x in xs]
+with count_mib() as of_clone:
+    clones = [x.detach().clone().cpu() for x in xs]
+with count_mib() as of_to:
+    ys = [x.detach().to("cpu", copy=True) for x in xs]
+
+# %%
+rows = {
+    "x.detach().cpu()": of_cpu,
+    "x.detach().clone().cpu()": of_clone,
+    'x.detach().to("cpu", copy=True)': of_to,
 }
-rows, found = [], []
-for call, copy in calls.items():
-    xs = torch.ones(10, MIB, device=device)
-    ys, new = measure(copy, *xs)
-    found.append(new)
-    row = {"call": call, "on the CPU": f"{new[0]} MiB"}
+head = "call | on the CPU"
+if device == "cuda":
+    head += " | peak on the GPU"
+print(head)
+for call, used in rows.items():
+    row = f"{call} | {used['cpu']} MiB"
     if device == "cuda":
-        row["peak on the GPU"] = f"{new[2]} MiB"
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-cuda = device == "cuda"
-assert [n[0] for n in found] == [40 * cuda, 40, 40]
-assert [n[1] for n in found] == [0, 0, 0]
-assert [n[2] for n in found] == [0, 4 * cuda, 0]
+        row += f" | {used['gpu peak']} MiB"
+    print(row)
+new, waste = (40, 4) if device == "cuda" else (0, 0)
+assert of_cpu["cpu"] == new
+assert of_clone["cpu"] == 40
+assert of_to["cpu"] == 40
+assert of_cpu["gpu peak"] == 0
+assert of_clone["gpu peak"] == waste  # not 40
+assert of_to["gpu peak"] == 0
+# sphinx_gallery_folded = "The code that makes the table"
 
 # %%
 # .. predict:: How much memory does each call need?
@@ -127,8 +137,10 @@ assert [n[2] for n in found] == [0, 4 * cuda, 0]
 # (That's from its source code. Without CUDA, the peak there is 0.)
 
 gaps = torch.ones(2 * MIB, device=device)[::2]
-_, new = measure(torch.Tensor.cpu, gaps)
-print(f"Peak for a slice with gaps: {new[2]} MiB")
+with count_mib() as used:
+    packed = gaps.cpu()
+peak = used["gpu peak"]
+print(f"Peak for a slice with gaps: {peak} MiB")
 # sphinx_gallery_not_simulated = True
 
 # %%
@@ -138,12 +150,14 @@ print(f"Peak for a slice with gaps: {new[2]} MiB")
 # it saved, here the 4 MiB that ``exp`` returned. A detached loss doesn't keep a graph
 # (:doc:`what_stays_alive`).
 
-xs = [x] * 3
-_, kept = measure(lambda x: x.exp().sum(), *xs)
-_, rest = measure(lambda x: x.exp().sum().detach(), *xs)
-print(f"Three losses: {sum(kept[:2])} MiB")
-print(f"Three, detached: {sum(rest[:2])} MiB")
-assert sum(kept[:2]) == 12 and sum(rest[:2]) == 0
+with count_mib() as kept:
+    losses = [x.exp().sum() for _ in range(3)]
+with count_mib() as rest:
+    logged = [x.exp().sum().detach() for _ in range(3)]
+print(f"Three losses: {kept['new']} MiB")
+print(f"Three, detached: {rest['new']} MiB")
+assert kept["new"] == 12
+assert rest["new"] == 0
 
 # %%
 # Remember
