@@ -37,10 +37,11 @@ net = torch.nn.Linear(2, 1, bias=False)
 torch.nn.init.ones_(net.weight)
 before = net.weight.detach().cpu().numpy()
 kept = net.weight.detach().to("cpu", copy=True).numpy()
-sgd = torch.optim.SGD(net.parameters(), lr=0.5)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
 # sphinx_gallery_lead = True
-net(torch.ones(1, 2)).backward()
-sgd.step()
+loss = net(torch.ones(2)).sum()
+loss.backward()
+optimizer.step()
 # sphinx_gallery_tensor_map = "net.weight, before, kept, net.weight copied to kept"
 
 # %%
@@ -74,7 +75,8 @@ assert not np.shares_memory(before, kept)
 # and shares its memory. The result has its own version counter, so autograd doesn't
 # notice a write to the result (:ref:`silent-numpy-write`). The correct gradient is 2.
 
-w = torch.ones(2, device=device).requires_grad_()
+w = torch.ones(2, device=device)
+w.requires_grad_()
 alias = torch.from_dlpack(w.detach())
 loss = (w * w).sum()  # saves w for backward
 alias += 2
@@ -83,7 +85,8 @@ print(f"{w.grad.tolist() = }")
 print(f"{w._version = }, {alias._version = }")
 assert shares_memory(w, alias)
 assert w.grad.tolist() == [6, 6]
-assert w._version == 0 < alias._version
+assert w._version == 0
+assert alias._version > 0
 
 # %%
 # (Since PyTorch 2.9 ``torch.from_dlpack(w.detach(), copy=True)`` copies. For a device
@@ -100,10 +103,10 @@ array = np.ones((1, 2), dtype=np.float32)
 shared = torch.from_dlpack(array)
 net.weight = torch.nn.Parameter(shared)
 array[:] = [[3.0, 4.0]]
+optimizer = torch.optim.SGD([net.weight], lr=0.5)
 y = net(torch.ones(1, 2))
-sgd = torch.optim.SGD([net.weight], lr=0.5)
 y.backward()
-sgd.step()
+optimizer.step()
 print(f"{y.item() = }, {array.tolist() = }")
 assert y.item() == 3 + 4
 assert array.tolist() == [[2.5, 3.5]]

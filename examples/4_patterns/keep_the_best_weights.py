@@ -136,8 +136,8 @@ assert saved.item() == 3
 #
 # Load a copy of the optimizer's state
 # ------------------------------------
-# Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` copies it only
-# if its dtype or device isn't the parameter's (as with ``double`` below). Otherwise it
+# Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` copies only
+# if the dtype or device isn't the parameter's (as with ``double`` below). Otherwise it
 # takes your tensor itself, and the next step would change what you saved. Load a copy.
 
 v = nn.Parameter(torch.zeros(1, device=device))

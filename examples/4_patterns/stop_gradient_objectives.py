@@ -37,10 +37,11 @@ second = (x - noise).unsqueeze(1)
 def train(detach):
     encoder = nn.Linear(1, 1, bias=False)
     predictor = nn.Linear(1, 1, bias=False)
-    model = nn.Sequential(encoder, predictor)
-    for weight in model.to(device).parameters():
+    model = nn.Sequential(encoder, predictor).to(device)
+    weights = list(model.parameters())
+    for weight in weights:
         nn.init.ones_(weight)
-    sgd = torch.optim.SGD(model.parameters(), lr=1 / 8)
+    optimizer = torch.optim.SGD(weights, lr=1 / 8)
     spreads = [second.std().item()]
     for _ in range(30):
         guess = predictor(encoder(first))
@@ -48,9 +49,9 @@ def train(detach):
         if detach:
             target = target.detach()
         loss = (guess - target).square().mean()
-        sgd.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        sgd.step()
+        optimizer.step()
         spreads.append(encoder(second).std().item())
     return loss.item(), spreads
 
@@ -58,8 +59,9 @@ def train(detach):
 lost, moving = train(detach=False)
 kept, still = train(detach=True)
 print(f"loss: {lost:.2f}, with detach: {kept:.2f}")
-assert lost < kept and still[-1] > still[0] / 2
+assert lost < kept
 assert moving[-1] < moving[0] / 100
+assert still[-1] > still[0] / 2
 
 # %%
 # Without ``detach`` the outputs collapse
@@ -72,7 +74,8 @@ assert moving[-1] < moving[0] / 100
 plt.plot(moving, marker="", label="no detach")
 plt.plot(still, marker="", label="detach()")
 plt.title("Without detach all outputs become the same")
-plt.xlabel("step"), plt.ylabel("spread")
+plt.xlabel("step")
+plt.ylabel("spread")
 plt.legend()
 plt.show()
 # sphinx_gallery_lead = True
@@ -92,13 +95,17 @@ plt.show()
 
 z = torch.tensor([3.0], device=device)
 code = torch.tensor([1.0], device=device)
-z.requires_grad_(), code.requires_grad_()
+z.requires_grad_()
+code.requires_grad_()
 codebook = (z.detach() - code).square()
 commitment = (z - code.detach()).square()
-(codebook + commitment / 4).backward()
+loss = codebook + commitment / 4
+loss.backward()
 print(f"{z.grad = }, {code.grad = }")
-assert codebook.item() == commitment.item() == 4
-assert (z.grad, code.grad) == (1, -4)
+assert codebook.item() == 4
+assert commitment.item() == 4
+assert z.grad.item() == 1
+assert code.grad.item() == -4
 
 # %%
 # .. predict:: What are ``z.grad`` and ``code.grad``?
@@ -119,11 +126,14 @@ assert (z.grad, code.grad) == (1, -4)
 # the two losses. If the codebook loss uses it instead of the code, the code doesn't get
 # a gradient.
 
-z.grad = code.grad = None
+z.grad = None
+code.grad = None
 quantized = z + (code - z).detach()
-(z.detach() - quantized).square().backward()
+loss = (z.detach() - quantized).square()
+loss.backward()
 print(f"{z.grad = }, {code.grad = }")
-assert code.grad is None and z.grad.item() == -4
+assert code.grad is None
+assert z.grad.item() == -4
 
 # %%
 # Remember
