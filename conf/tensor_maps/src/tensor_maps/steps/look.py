@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tensor_maps.find import PLAIN, Found, find
+from tensor_maps.find import Found, find
 from tensor_maps.memory import array_address, array_reach
 from tensor_maps.observe import observe
 from tensor_maps.reading import is_array, readable, storage_address, tried, unseen
-from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of, rebound_in
+from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of
 from tensor_maps.ways import node_name
 
 # Names that can be drawn and said in full after a statement, and names in a picture.
@@ -91,8 +91,6 @@ def _is_meta(fact: Fact) -> bool:
 
 
 TENSORS = (torch.Tensor, torch.nn.Parameter)
-# Of these no statement without a call runs code of the program.
-QUIET = frozenset({*PLAIN, *TENSORS})
 
 
 def fact_of(value: Any, reader: Reader) -> Fact:
@@ -236,20 +234,15 @@ def look(
         with unseen():
             asked = names_in(unit) if unit is not None else frozenset()
             found = find(namespace, asked, names)
-            used = [n for n in asked if n in namespace or n not in HARMLESS]
-            held = (type(namespace.get(name, unit)) for name in used)
-            is_quiet = unit is not None and QUIET.issuperset(held)
-            if is_quiet and was is not None:  # what was there may have run code
-                is_quiet = rebound_in(unit) <= was.facts.keys()
-            return _look(found, was, unit, is_quiet)
+            return _look(found, was, unit)
     finally:
         if collects:
             gc.enable()
 
 
-def _look(found: Found, was: Look | None, unit: Unit | None, is_quiet: bool) -> Look:
+def _look(found: Found, was: Look | None, unit: Unit | None) -> Look:
     before = was.facts if was is not None else {}
-    facts, unread = _read(found, before, unit, is_quiet)
+    facts, unread = _read(found, before, unit)
     notes = (len(facts), found.more, unread)
     changed = {name for name, fact in facts.items() if before.get(name) is not fact}
     at = {name: number for number, name in enumerate(facts)}
@@ -278,7 +271,7 @@ def _look(found: Found, was: Look | None, unit: Unit | None, is_quiet: bool) -> 
 
 
 def _read(
-    found: Found, before: dict[str, Fact], unit: Unit | None, is_quiet: bool
+    found: Found, before: dict[str, Fact], unit: Unit | None
 ) -> tuple[dict[str, Fact], dict[str, int]]:
     """Return the facts with their values, and the bytes of what was not read.
 
@@ -286,54 +279,22 @@ def _read(
     What is as it was before keeps its fact.
     """
     may_write = unit is None or may_write_elsewhere(unit)
-    kept = _untouched(found, before) if is_quiet and not may_write else {}
-    facts = {name: kept.get(name) for name in found.values}
+    facts: dict[str, Fact] = {}
     unread, reader = {}, Reader()
 
     def turn(name: str) -> tuple[bool, int]:
         is_beside = name in before and name not in found.asked
         return is_beside, tried(lambda: found.values[name].nbytes, 0)
 
-    for name in sorted(facts.keys() - kept.keys(), key=turn):
+    for name in sorted(found.values, key=turn):
         fact, earlier = fact_of(found.values[name], reader), before.get(name)
         if not fact.values or fact.values[0] == "~":
             is_named = earlier is None or name in found.asked
             if fact.bytes and not _is_meta(fact) and (may_write or is_named):
                 unread[name] = fact.bytes
         facts[name] = earlier if earlier == fact else fact
+    facts = {name: facts[name] for name in found.values}
     return facts, {name: unread[name] for name in facts if name in unread}
-
-
-def _untouched(found: Found, before: dict[str, Fact]) -> dict[str, Fact]:
-    """Return the facts of tensors that a statement did not touch, which runs no code.
-
-    It does not name them, nor what is near in memory, and their version is as it was.
-    """
-    named = [fact for name, fact in before.items() if name in found.asked]
-    named += [fact.gradient for fact in named if fact.gradient]
-    ends = [end for fact in named for end in fact.memory if end]
-    low, high = min(ends, default=0), max(ends, default=0)
-
-    def is_apart(fact: Fact | None) -> bool:
-        return fact is None or fact.memory[1] <= low or high <= fact.memory[0]
-
-    def is_untouched(value: Any, fact: Fact) -> bool:
-        return (
-            fact.id == (id(value), type(value))
-            and fact.version is not None
-            and value._version == fact.version
-            and 0 != fact.place[0] == torch._C._data_address(value)
-            and is_apart(fact)
-            and is_apart(fact.gradient)
-        )
-
-    return {
-        name: fact
-        for name, fact in before.items()
-        if fact.id[1] in TENSORS
-        and name not in found.asked
-        and is_untouched(found.values.get(name), fact)
-    }
 
 
 # What cannot write to a tensor, other than one that it is given by name.

@@ -180,15 +180,6 @@ def bound_in(unit: Unit) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def rebound_in(unit: Unit) -> frozenset[str]:
-    """Return the names that a statement reads and binds: their old value is gone."""
-    nodes = [*nodes_of(unit)]
-    read = {n.id for n in nodes if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
-    read |= {ast.unparse(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
-    return bound_in(unit) & read
-
-
-@lru_cache(maxsize=1024)
 def paths_in(unit: Unit) -> frozenset[str]:
     """Return what a statement reads or binds as it is written, as ``net.weight``."""
     return frozenset(ast.unparse(n) for n in nodes_of(unit) if isinstance(n, PATHS))
