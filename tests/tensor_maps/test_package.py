@@ -30,7 +30,6 @@ WRONG: list[tuple[Callable[[], object], str, str]] = [
     (lambda: tensor_map(W).save("map.gif"), "gif", "svg"),
     (lambda: steps().save("a.txt"), "a.txt", "html"),
     (lambda: steps(5), "int", "text"),
-    (lambda: steps(names="w"), "'w'", "list"),
     (lambda: steps(turns="all"), "all", "number"),
     (lambda: steps(follow=[len]), "builtin", "function"),
     (lambda: Steps().run(5, {}), "int", "text|source|str"),

@@ -54,21 +54,16 @@ class Found(NamedTuple):
     more: int
 
 
-def find(
-    namespace: Any, asked: Container[str] = (), names: Container[str] | None = None
-) -> Found:
+def find(namespace: Any, asked: Container[str] = ()) -> Found:
     """Return the tensors and arrays of a namespace; no code of theirs is run.
 
     A module has its parameters, buffers (``net.0.weight``) and attributes, a dict, a
     list and a tuple their items (``batch['x']``, ``pair[0]``), a named tuple its fields
     (``out.values``), an object its attributes, an optimizer the state of each of its
     parameters (``optimizer.state[net.weight]['exp_avg']``, or its number if nothing
-    else names it). Of ``names``, if they are given, only those are looked at.
+    else names it).
     """
-    roots = _roots_of(namespace)
-    if names is not None:
-        roots = [root for root in roots if root[0] in names]
-    return _Walk(roots).found(asked)
+    return _Walk(_roots_of(namespace)).found(asked)
 
 
 def parts_of(name: str, value: Any) -> dict[str, Any]:

@@ -22,10 +22,9 @@ MOST_LETTERS = 300
 class Noted:
     """The steps of all frames that one :class:`Steps` watches, in the order they end.
 
-    ``names`` and ``turns`` are those that were asked for.
+    ``turns`` is how many of a loop are steps, as :class:`Steps` has it.
     """
 
-    names: tuple[str, ...] | None
     turns: tuple[int, ...]
     steps: list[Step] = field(default_factory=list)
     not_shown: int = 0
@@ -53,7 +52,7 @@ class Course:
         """Look for the first time; ``within`` a line, its statement has begun."""
         try:
             if self._seen is None:
-                self._seen = look(frame.f_locals, names=self.noted.names)
+                self._seen = look(frame.f_locals)
             if within:
                 self._unit = self.region.units.get(frame.f_lineno)
                 self._began = frame.f_lasti
@@ -168,7 +167,7 @@ class Course:
             return
         if isinstance(names, FrameType):
             names = names.f_locals  # not before: it takes time
-        now = look(names, was, unit=unit, names=noted.names)
+        now = look(names, was, unit)
         printed, left_out = self._heard, self._left_out
         self._heard, self._left_out = "", 0
         raised = self._raised[0] if self._raised else ""

@@ -7,7 +7,7 @@ import ctypes
 import gc
 import weakref
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -214,17 +214,11 @@ class Look(NamedTuple):
     unread: dict[str, int] = {}
 
 
-def look(
-    namespace: Any,
-    was: Look | None = None,
-    unit: Unit | None = None,
-    *,
-    names: Iterable[str] | None = None,
-) -> Look:
+def look(namespace: Any, was: Look | None = None, unit: Unit | None = None) -> Look:
     """Look at the tensors of a namespace, as if nobody had looked.
 
     ``was`` is the look before, and ``unit`` the statement that has run: what it names
-    is read first. Of ``names``, if given, only those are looked at.
+    is read first.
     """
     if torch.cuda.is_initialized() and tried(torch.cuda.is_current_stream_capturing):
         return was or Look({}, observe({}), 0)  # to read would break the CUDA graph
@@ -233,7 +227,7 @@ def look(
     try:
         with unseen():
             asked = names_in(unit) if unit is not None else frozenset()
-            found = find(namespace, asked, names)
+            found = find(namespace, asked)
             return _look(found, was, unit)
     finally:
         if collects:

@@ -48,8 +48,6 @@ class Steps:
     ----------
     title
         The heading above the steps.
-    names
-        The names to look at, such as ``["w", "net"]``. None means all.
     turns
         How many iterations of a loop are steps. The first number is for an outer loop,
         the next for a loop inside it, and so on. The last number is for all deeper
@@ -69,7 +67,6 @@ class Steps:
         self,
         title: str | None = None,
         *,
-        names: Iterable[str] | None = None,
         turns: int | Iterable[int] = MOST_TURNS,
         follow: Iterable[Callable[..., Any]] = (),
     ) -> None:
@@ -78,20 +75,17 @@ class Steps:
                 f"the title of steps is text, not {type(title).__name__}; to watch a "
                 "function, write `with steps(follow=[function]):`"
             )
-        only = None if names is None else tuple(names)
-        if isinstance(names, str) or not all(isinstance(n, str) for n in only or ()):
-            raise TypeError(f"names is a list of names, as ['w', 'z'], not {names!r}")
         most = (turns,) if isinstance(turns, int) else tuple(turns)
         if not most or not all(type(turn) is int and turn > 0 for turn in most):
             raise ValueError(
                 f"turns is a number from 1, or several as in (3, 2, 1), not {turns!r}"
             )
-        self.title, self._names, self._turns = title or "steps", only, most
+        self.title, self._turns = title or "steps", most
         self._follow = {id(code): code for code in map(_code_of, follow)}
         self._clear()
 
     def _clear(self) -> None:
-        self._noted = Noted(self._names, self._turns)
+        self._noted = Noted(self._turns)
         self._code: list[str] = []
         self._course: Course | None = None
         self._tracer: Tracer | None = None  # of the thread that is watched
@@ -243,10 +237,6 @@ class Steps:
                 f"there is no step {number}: there are {len(self)}, counted from 1"
             )
         return self._tell(self._noted.steps[number - (number > 0)])
-
-    def __bool__(self) -> bool:
-        """Return True, also without a step."""
-        return True
 
     def _tell(self, step: Step) -> Told:
         place = step.place()
