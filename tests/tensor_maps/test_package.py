@@ -42,11 +42,10 @@ WRONG: list[tuple[Callable[[], object], str, str]] = [
 ]
 # The words of a command, and what it says of them.
 WRONG_COMMANDS = [
-    (["none.py", "-o", "a.html"], "there is no script none.py"),
-    (["program.py", "-o", "a.txt"], "like steps.html, not a.txt"),
-    (["program.py", "-o", "none/a.html"], "there is no folder none"),
-    (["program.py"], "no page was given"),
-    ([], "no script was given"),
+    (["none.py", "-o", "a.html"], "none.py cannot be read"),
+    (["program.py", "-o", "a.txt"], "is no name of a page, as steps.html"),
+    (["program.py", "-o", "none/a.html"], "is no name of a page"),
+    (["program.py"], "required: -o"),
 ]
 SCRIPT = """
 import sys
