@@ -1,21 +1,77 @@
-"""Follows one frame through its statements: where it is, and what each one did."""
+"""Follows one frame through its statements: where it is, what each one did and wrote.
+
+What a frame prints is heard, whoever else prints meanwhile.
+"""
 
 from __future__ import annotations
 
 import ast
+import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from traceback import format_exc
 from types import FrameType
 from typing import Any
 
-from tensor_maps.steps.listen import MOST_PRINTED, MOST_PRINTED_IN_ALL, listen
 from tensor_maps.steps.look import Look, differences, look
-from tensor_maps.steps.step import Loop, Step
 from tensor_maps.steps.syntax import Region, Unit, line_range
 
 MOST_STEPS = 300
 MOST_LETTERS = 300
+# Of a loop, the first turns are steps, and all later ones together are one more; of a
+# loop within a loop, fewer are.
+MOST_TURNS = (3, 2, 1)
+# Of a step, and of all steps together, so many printed characters are kept.
+MOST_PRINTED, MOST_PRINTED_IN_ALL = 20_000, 200_000
+Hearing = Callable[[str], None]
+
+
+@dataclass(eq=False)
+class Loop:
+    """One run of a loop: where in the code a turn begins, its depth and its turn.
+
+    So many of its turns are ``shown`` as steps.
+    """
+
+    node: ast.stmt
+    begins: int
+    depth: int
+    shown: int
+    turn: int = 1
+
+
+@dataclass(eq=False)
+class Step:
+    """One step, before it is drawn: where, and what was seen before and after.
+
+    Its lines in the code shown are ``shift`` after those of its statement, and
+    ``left_out`` counts the letters of what it printed that were not kept.
+    """
+
+    unit: Unit
+    turns: list[tuple[Loop, int]]
+    printed: str
+    raised: str
+    differ: dict[str, frozenset[str]]
+    before: Look
+    after: Look
+    collapsed: bool
+    shift: int
+    left_out: int
+
+    def place(self) -> dict:
+        """Return the lines of the statement, and the turn of each loop around it."""
+        return {
+            "first": self.unit.first + self.shift,
+            "last": self.unit.last + self.shift,
+            "turn": [[turn, loop.turn] for loop, turn in self.turns],
+        }
+
+    @property
+    def changed(self) -> list[str]:
+        """The names that are there and whose facts changed."""
+        return [name for name, kinds in self.differ.items() if "gone" not in kinds]
 
 
 @dataclass(eq=False)
@@ -181,3 +237,58 @@ class Course:
                 shift=self.region.shift, left_out=left_out,
             )
         )  # fmt: skip
+
+
+# What is printed ----------------------------------------------------------------------
+
+_lock = threading.RLock()
+_streams: dict[int, _Stream] = {}
+
+
+class _Stream:
+    """A stream whose ``write`` is heard: by frames, each with its owner."""
+
+    def __init__(self, stream: Any) -> None:
+        # A notebook's stream may have a function of its own there already.
+        self.stream, self.earlier = stream, vars(stream).get("write")
+        self.frames: dict[int, list[tuple[object, Hearing]]] = {}
+        write = stream.write
+
+        def hear(text: str) -> Any:
+            # Who prints is on the stack: no other thread is, no coroutine that waits.
+            frame, told = sys._getframe(1), []
+            while frame is not None and self.frames:
+                for owner, tell in tuple(self.frames.get(id(frame), ())):
+                    if owner not in told:  # of its frames the innermost is told
+                        told.append(owner)
+                        tell(text)
+                frame = frame.f_back
+            return write(text)
+
+        self.hear = stream.write = hear
+
+    def put_back(self) -> None:
+        if vars(self.stream).get("write") is self.hear:  # nobody else took over
+            del self.stream.write
+            if self.earlier is not None:
+                self.stream.write = self.earlier
+
+
+def listen(frame: int, owner: object, tell: Hearing) -> Callable[[], None]:
+    """Tell what the frame of this id writes to ``sys.stdout``; return what ends it."""
+    stream, one = sys.stdout, (owner, tell)
+    if not hasattr(stream, "__dict__"):
+        return lambda: None
+    with _lock:
+        heard = _streams.get(id(stream)) or _Stream(stream)
+        _streams[id(stream)] = heard
+        heard.frames.setdefault(frame, []).append(one)
+
+    def end() -> None:
+        with _lock:
+            heard.frames[frame].remove(one)
+            heard.frames = {frame: ones for frame, ones in heard.frames.items() if ones}
+            if not heard.frames and _streams.pop(id(stream), None):
+                heard.put_back()
+
+    return end

@@ -9,7 +9,7 @@ from itertools import takewhile
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from tensor_maps.steps.step import Step
+from tensor_maps.steps.course import Step
 from tensor_maps.steps.syntax import PATHS, names_in, nodes_of, root_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import torch
 
 from tensor_maps.memory import NO_DATA
 from tensor_maps.reading import unseen
+from tensor_maps.steps.course import Step
 from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, is_read, news_of
-from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import (
     DEFINITIONS,
     names_in,

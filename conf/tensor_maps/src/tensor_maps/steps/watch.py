@@ -11,14 +11,14 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 from tensor_maps.reading import forget_copy
-from tensor_maps.steps.course import Course, Noted
+from tensor_maps.steps.course import MOST_TURNS, Course, Noted, Step
 from tensor_maps.steps.pictures import data_of
-from tensor_maps.steps.step import MOST_TURNS, Step, Told
 from tensor_maps.steps.syntax import Region, function_body, with_block
 from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
@@ -28,6 +28,26 @@ from tensor_maps.words import count_of
 MOST_LINE = 44  # letters of a step's code in the list
 # Code that is run from a text has a file name of its own: its source is found by it.
 _file_names = (f"<steps-{number}>" for number in itertools.count(1))
+
+
+@dataclass(frozen=True)
+class Told:
+    """One step, as it is told: ``seen[3]`` returns the third.
+
+    ``lines`` are the first and the last line of the statement in the code shown, from
+    1; ``event`` is what happened ("appears", "shares", "written", "cut", "gradient",
+    "raises" or "changes"), or None; ``printed`` is the text that it printed, and
+    ``raised`` the exception, or nothing; ``turn`` has, for each loop around it, the
+    iteration and how many there were.
+    """
+
+    said: str
+    code: str
+    event: str | None
+    printed: str
+    raised: str
+    lines: tuple[int, int]
+    turn: tuple[tuple[int, int], ...] = ()
 
 
 class Steps:
