@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tensor_maps.reading import is_drawn, tried
-from tensor_maps.words import count_of
+from tensor_maps.words import count_of, few
 
 MOST_NAMES = 40
 # Of a list, a dict or an object: how many items are looked into, the first half of
@@ -293,7 +293,7 @@ def name_values(
     None; ``named`` has more by name. Without ``buffers``, only the parameters of a
     module are found.
     """
-    given = []  # names and values, with the roots that each gives
+    given = []  # names, with the roots that each gives
     for number, (text, value) in enumerate(zip(texts, values, strict=True), 1):
         kind = "tensor" if is_drawn(value) else type(value).__name__
         name = text or f"{kind} {number}"
@@ -301,26 +301,14 @@ def name_values(
         if not (is_drawn(value) or (text and _PLACE.fullmatch(text))):
             # Written out, or what a call returned, as locals().
             roots = _roots_of(value) if isinstance(value, dict) else [(kind, value)]
-        given.append((name, value, roots))
-    given += [(name, value, [(name, value)]) for name, value in named.items()]
-    every = [root for *_, roots in given for root in roots]
+        given.append((name, roots))
+    given += [(name, [(name, value)]) for name, value in named.items()]
+    every = [root for _, roots in given for root in roots]
     walk = _Walk(every, MOST_GIVEN_ITEMS, buffers)
     are_empty = iter(walk.is_empty)
-    empty = [one[:2] for one in given if all([next(are_empty) for _ in one[2]])]
-    notes = [_why_not(*one) for one in empty]
-    if len(notes) > 3:
-        (first, _), (second, _), *others = empty
-        more = f"{first}, {second} and {len(others)} more"
-        notes = [f"{more} are not drawn: there is no tensor in them"]
+    empty = [name for name, of in given if all([next(are_empty) for _ in of])]
+    notes = [f"there is no tensor in {few(empty)}"] if empty else []
     if walk.more:
         items = count_of(walk.more, "more item")
         notes.append(f"{items} of long lists, dicts or objects: not looked into")
     return walk.found().values, notes
-
-
-def _why_not(name: str, value: Any) -> str:
-    kind = type(value).__name__
-    why = f"there is no tensor in this {kind}"
-    if type(value) in PLAIN:
-        why = f"{kind} is neither tensor nor array"
-    return f"{name} is not drawn: {why}"

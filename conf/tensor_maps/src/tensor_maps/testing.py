@@ -10,9 +10,7 @@ import sys
 import torch
 
 from tensor_maps.relations import compare, why_not_reached
-from tensor_maps.words import count_of, listing
-
-MOST_TOLD = 5  # names
+from tensor_maps.words import few
 
 
 def assert_no_sharing(*values: object) -> None:
@@ -68,7 +66,7 @@ def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
         if why:
             cut.setdefault(why, []).append(name)
     if cut:
-        said = [f"{_few(names)}: {why}" for why, names in cut.items()]
+        said = [f"{few(names)}: {why}" for why, names in cut.items()]
         raise AssertionError("no gradient reaches " + "; ".join(said))
 
 
@@ -81,9 +79,4 @@ def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     frame, caller = sys._getframe(1), "assert_no_gradient_reaches"
     whys = why_not_reached(frame, caller, loss, values)
     if reached := [name for name, why in whys.items() if not why]:
-        raise AssertionError(f"a gradient reaches {_few(reached)}")
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - MOST_TOLD
-    return listing(names[:MOST_TOLD] + [count_of(more, "more tensor")] * (more > 0))
+        raise AssertionError(f"a gradient reaches {few(reached)}")

@@ -25,7 +25,7 @@ from tensor_maps.steps.syntax import (
     paths_in,
     root_of,
 )
-from tensor_maps.words import as_tuple, count_of, listing, size_of
+from tensor_maps.words import as_tuple, count_of, few, listing, size_of
 
 # Sentences that a step has, and names that a sentence has; letters of all sentences,
 # and of values that differ from name to name.
@@ -78,13 +78,6 @@ def _filled(sentence: str, names: Sequence[str]) -> str:
     at = 1 + (len(names) > 1)
     text = re.sub(r"\[([^|\]]*)\|([^\]]*)\]", lambda found: found[at], sentence)
     return text.replace("{names}", few(names))
-
-
-def few(names: Sequence[str]) -> str:
-    """Return some names, and how many more there are."""
-    if len(names) <= MOST_SAID:
-        return listing(list(names))
-    return f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
 def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
