@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
     ``ranks`` has for each name 1 for a plain one, 2 for a container's item, 3 for what
     a module and 4 for what another object holds. ``asked`` is what the statement
-    names, or what that refers to. ``more`` counts the items that were not looked into.
+    names. ``more`` counts the items that were not looked into.
     """
 
     values: dict[str, Any]
@@ -88,8 +88,7 @@ def _roots_of(namespace: Any) -> list[tuple[str, Any]]:
 class _Walk:
     """What is found on the way through what some names hold: the roots.
 
-    ``root_of`` has for each name the root that led to it, ``refers`` for each root the
-    ids of what it refers to and another one names.
+    ``root_of`` has for each name the root that led to it.
     """
 
     def __init__(
@@ -100,7 +99,6 @@ class _Walk:
         self.values: dict[str, Any] = {}
         self.root_of: dict[str, int] = {}
         self.is_empty = [True] * len(roots)
-        self.refers: list[set[int]] = [set() for _ in roots]
         self.more = self.visited = 0
         self.optimizers: dict[int, tuple[int, str, Any]] = {}
         for at, (name, value) in enumerate(roots):
@@ -113,16 +111,12 @@ class _Walk:
 
     def found(self, asked: Container[str] = ()) -> Found:
         """Return what was found; ``asked`` are names of roots."""
-        wanted = {at for at, (name, _) in enumerate(self.roots) if name in asked}
-        referred = set().union(*(self.refers[at] for at in wanted))
-        wanted |= {at for at, (_, v) in enumerate(self.roots) if id(v) in referred}
         ranks = [_rank_of(value) for _, value in self.roots]
         in_order = sorted(self.root_of.items(), key=lambda one: one[1])
-        values = {name: self.values[name] for name, _ in in_order}
         return Found(
-            values,
+            {name: self.values[name] for name, _ in in_order},
             {name: ranks[at] for name, at in in_order},
-            {n for n, at in in_order if at in wanted or id(values[n]) in referred},
+            {name for name, at in in_order if self.roots[at][0] in asked},
             self.more,
         )
 
@@ -176,7 +170,6 @@ class _Walk:
         number = 0
         for at, group in enumerate(optimizer.param_groups):
             for place, tensor in enumerate(group["params"]):
-                self.refers[self.at].add(id(tensor))
                 if name_of.setdefault(id(tensor), number) is number:
                     self.add(f"{name}.param_groups[{at}]['params'][{place}]", tensor)
                 number += 1
@@ -185,10 +178,7 @@ class _Walk:
 
     def is_named(self, item: Any) -> bool:
         """Whether what an object refers to is a root: its parts are named after it."""
-        if id(item) not in self.ids or is_drawn(item):
-            return False
-        self.refers[self.at].add(id(item))
-        return True
+        return id(item) in self.ids and not is_drawn(item)
 
     def inside(self, value: Any, kind: type) -> Iterator[tuple[str, Any]]:
         """Yield what a container or an object holds, with the path that leads there."""
