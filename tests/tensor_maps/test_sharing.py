@@ -97,8 +97,8 @@ def test_flows_are_what_backward_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = flows(loss, net)
     loss.backward()
     for name, parameter in net.named_parameters():
-        assert flow[name] == (parameter.grad is not None)
-    assert flow["1.running_mean"] is False
+        assert flow[f"net.{name}"] == (parameter.grad is not None)
+    assert flow["net.1.running_mean"] is False
     w, v = leaf(1.0), leaf(1.0)
     h = w * 2
     y = h + v.detach()
@@ -139,7 +139,7 @@ def test_what_fails_says_why_by_the_callers_names() -> None:
         ),
         "no gradient reaches frozen: requires_grad is False; far: no path in the graph "
         "of total": lambda: assert_gradient_reaches(total, w, frozen, far),
-        "no gradient reaches weight and bias: there is no graph of cut": (
+        "no gradient reaches net.weight and net.bias: there is no graph of cut": (
             lambda: assert_gradient_reaches(cut, net)
         ),
         "no gradient reaches list[0], list[1] and 6 more: no path in the graph of "

@@ -158,8 +158,8 @@ def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, boo
         A tensor of any shape.
     *values, **named
         Modules (all of their parameters and buffers), tensors, and containers of
-        these, named as :func:`tensor_maps.tensor_map` names them. The parameters of
-        a single module have their own names: ``flows(loss, net)["0.weight"]``.
+        these, named as :func:`tensor_maps.tensor_map` names them:
+        ``flows(loss, net)["net.0.weight"]``.
 
     Raises
     ------
@@ -186,10 +186,6 @@ def why_not_reached(
         raise TypeError(f"{caller}() takes a tensor as loss, not {type(loss).__name__}")
     text, *texts = argument_texts(frame, 1 + len(values))
     found, _ = name_values(texts, values, named or {}, buffers=named is not None)
-    if len(values) == 1 and not named and isinstance(values[0], torch.nn.Module):
-        found = dict(values[0].named_parameters(remove_duplicate=False))
-        if named is not None:
-            found |= values[0].named_buffers(remove_duplicate=False)
     tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
     if named is None and not tensors:
         raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
