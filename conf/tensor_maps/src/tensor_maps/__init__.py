@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, Any
 from tensor_maps.steps import steps
 
 if TYPE_CHECKING:
-    from tensor_maps.backward import saved
     from tensor_maps.maps import TensorMap, tensor_map
     from tensor_maps.notebook import load_ipython_extension
     from tensor_maps.referrers import holders
-    from tensor_maps.relations import flows, sharing
+    from tensor_maps.relations import flows, saved, sharing
     from tensor_maps.steps.watch import Steps
 
 __version__ = "0.1.0"
@@ -36,7 +35,7 @@ _HOMES = {
     "flows": "relations",
     "holders": "referrers",
     "load_ipython_extension": "notebook",
-    "saved": "backward",
+    "saved": "relations",
     "sharing": "relations",
     "tensor_map": "maps",
 }
