@@ -23,16 +23,15 @@ from tensor_maps.ways import node_name
 
 # Names that can be drawn and said in full after a statement, and names in a picture.
 MOST_OBSERVED, MOST_DRAWN = 40, 5
-# Bytes that are read after a statement; of what has no room, so many elements are. Of
-# a tensor on another device, so many bytes are fetched.
-MOST_BYTES, SAMPLES, MOST_FETCHED_BYTES = 2**26, 2**14, 2**12
+# Bytes that are read after a statement, and of a tensor on another device.
+MOST_BYTES, MOST_FETCHED_BYTES = 2**26, 2**12
 
 
 class Fact(NamedTuple):
     """What is compared of one tensor or array from look to look; it keeps none alive.
 
-    ``values`` is a digest of all values in their order, or of some if it begins with
-    "~"; None if nothing was read. A weak reference to a tensor itself would make
+    ``values`` is a digest of all values in their order, None if they were not read. A
+    weak reference to a tensor itself would make
     ``torch.utils.swap_tensors`` refuse, and one to an array ``ndarray.resize``: so an
     object is known by its id, its type and its storage. Another tensor with the id of
     one that was freed in the same statement is taken for it if it is on the same
@@ -80,9 +79,8 @@ class Fact(NamedTuple):
 
     def are_values_other(self, was: Fact) -> bool:
         """Whether values differ; of what was not read alike, the version tells."""
-        one, two = was.values, self.values
-        if one and two and (one[0] == "~") == (two[0] == "~"):
-            return one != two
+        if was.values and self.values:
+            return was.values != self.values
         return was.version != self.version and not _is_meta(self)
 
 
@@ -180,19 +178,17 @@ class Reader:
         else:  # of a subclass slices may be others
             kinds = (kind for kind in type(value).__mro__ if kind.__name__ == "ndarray")
             data = value.view(type=next(kinds))
-        # Of elements that are one in memory one is read, and of too many some.
+        # Of elements that are one in memory one is read.
         strides = data.stride() if is_tensor else data.strides
         data = data[tuple(slice(0, None if step else 1) for step in strides)]
-        mark = "~" if data.nbytes > self.room else ""
-        while mark and prod(data.shape) > SAMPLES:
-            longest = data.shape.index(max(data.shape))
-            data = data[(slice(None),) * longest + (slice(None, None, 2),)]
+        if data.nbytes > self.room:
+            return None
         self.room -= data.nbytes
         if not is_tensor:
-            return mark + _digits(data.tobytes())
+            return _digits(data.tobytes())
         plain = data.resolve_conj().resolve_neg().cpu().contiguous()
         start = storage_address(plain) + plain.storage_offset() * plain.element_size()
-        return mark + _digits((ctypes.c_char * plain.nbytes).from_address(start))
+        return _digits((ctypes.c_char * plain.nbytes).from_address(start))
 
 
 def _digits(data: Any) -> str:
@@ -203,8 +199,8 @@ class Look(NamedTuple):
     """One look: what is compared, what can be drawn, and what was left out.
 
     ``names`` is how many names there are, ``more`` counts items of long containers.
-    ``unread`` has the bytes of what was not read, or not all of it, though the
-    statement may have written to it.
+    ``unread`` has the bytes of what was not read, though the statement may have written
+    to it.
     """
 
     facts: dict[str, Fact]
@@ -282,7 +278,7 @@ def _read(
 
     for name in sorted(found.values, key=turn):
         fact, earlier = fact_of(found.values[name], reader), before.get(name)
-        if not fact.values or fact.values[0] == "~":
+        if not fact.values:
             is_named = earlier is None or name in found.asked
             if fact.bytes and not _is_meta(fact) and (may_write or is_named):
                 unread[name] = fact.bytes

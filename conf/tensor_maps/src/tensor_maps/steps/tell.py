@@ -17,7 +17,7 @@ import torch
 from tensor_maps.memory import NO_DATA
 from tensor_maps.reading import unseen
 from tensor_maps.steps.course import Step
-from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, is_read, news_of
+from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, news_of
 from tensor_maps.steps.syntax import (
     DEFINITIONS,
     names_in,
@@ -150,9 +150,9 @@ def is_written(step: Step, name: str) -> bool:
     kinds, was, now = step.differ[name], step.before.facts[name], step.after.facts[name]
     if kinds & {"other", "storage", "form"}:
         return False
-    if "values" in kinds and was.values and now.values:
+    is_known = was.values and now.values
+    if "values" in kinds and is_known:
         return True
-    is_known = is_read(was) and is_read(now)
     has_data = entries_of(step).get(name, {}).get("memory") != NO_DATA
     is_formed = any("form" in one for one in step.differ.values())
     return "version" in kinds and not is_known and has_data and not is_formed
@@ -247,7 +247,7 @@ class _Words:
         elif each := _each(names, values, "{} now holds {}"):
             yield f"{each}.{end}"
         else:
-            is_known = all(is_read(self.now[name]) for name in names)
+            is_known = all(self.now[name].values for name in names)
             yield say("different" if is_known else "written", names, end=end)
         with unseen():
             overlap = any(map(self._reads_what_it_writes, nodes_of(self.step.unit)))
