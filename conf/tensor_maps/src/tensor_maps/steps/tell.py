@@ -9,7 +9,6 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from math import prod
 from typing import Any
 
 import torch
@@ -34,7 +33,7 @@ CHANGED_HANDS = NEW | {"gone"}
 FORM = "shape", "strides", "dtype", "device"
 # What is said first of names that there were before; what is said once is enough.
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
-MOST_ELEMENTS = 2**20  # of a tensor whose bytes are compared
+MOST_COMPARED = 2**22  # bytes of a memory in which those of two names are compared
 # Of these nodes is an index that is written out in numbers: it makes a view.
 WRITTEN_OUT = ast.Constant | ast.Slice | ast.Tuple | ast.UnaryOp | ast.USub | ast.Load
 # Of [one|many] the first is said of one name, the second of several.
@@ -270,7 +269,7 @@ class _Words:
         for other, places in map(self._places, read if storage is not None else ()):
             # Where all are the same, each is read before it is written.
             is_same = other != storage or torch.equal(places, written)
-            if not is_same and torch.isin(places, written).any():
+            if not is_same and torch.isin(*map(torch.flatten, (places, written))).any():
                 return True
         return False
 
@@ -279,16 +278,15 @@ class _Words:
         observed, number, places = self.step.after.observed, None, None
         if seen := self.entry.get(ast.unparse(node)):
             # NumPy reads all before it writes.
-            is_few = prod(seen["shape"] or ()) <= MOST_ELEMENTS
-            number = seen["storage"] if is_few and seen["kind"] != "array" else None
-            windows = [] if number is None else observed["storages"][number]["windows"]
-            for one in windows:
+            number = seen["storage"] if seen["kind"] != "array" else None
+            storage = {} if number is None else observed["storages"][number]
+            if not 0 < storage.get("bytes", 0) <= MOST_COMPARED:
+                return None, None
+            every = torch.arange(storage["bytes"], device="cpu")
+            for one in storage["windows"]:
                 if observed["tensors"][one["tensor"]] is seen:
-                    both = zip(one["shape"], one["stride_bytes"], strict=True)
-                    places = torch.tensor(one["offset_bytes"], device="cpu")
-                    for length, stride in both:
-                        steps = torch.arange(length, device="cpu") * stride
-                        places = places.unsqueeze(-1) + steps
+                    window = one["shape"], one["stride_bytes"], one["offset_bytes"]
+                    places = every.as_strided(*window)
         elif isinstance(node, ast.Subscript):
             if all(isinstance(one, WRITTEN_OUT) for one in ast.walk(node.slice)):
                 number, places = self._places(node.value)
