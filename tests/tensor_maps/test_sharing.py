@@ -5,9 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import gc
-import itertools
-import operator
-import random
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +14,6 @@ import pytest
 import torch
 from running import leaf
 from tensor_maps import flows, holders, saved, sharing
-from tensor_maps.memory import overlap
 from tensor_maps.testing import (
     assert_gradient_reaches,
     assert_no_gradient_reaches,
@@ -67,27 +63,6 @@ def test_why_two_share_or_do_not() -> None:
         assert str(found) == repr(found) == why
         assert bool(found) == (why[:3] not in ("no:", "no,", "not"))
         assert found.known == (not why.startswith("not known"))
-
-
-def bytes_of(first: int, shape: list, strides: list, size: int) -> set[int]:
-    places = itertools.product(*map(range, shape))
-    begins = [first + sum(map(operator.mul, place, strides)) for place in places]
-    return {begin + byte for begin in begins for byte in range(size)}
-
-
-def test_overlap_is_what_counting_bytes_finds() -> None:
-    chance = random.Random(0)
-    for _ in range(2000):
-        one, other = (
-            (
-                chance.randint(0, 60),
-                [chance.randint(0, 4) for _ in range(dims)],
-                [chance.randint(-9, 24) for _ in range(dims)],
-                chance.choice([1, 2, 4, 8]),
-            )
-            for dims in chance.choices(range(4), k=2)
-        )
-        assert overlap(one, other) == bool(bytes_of(*one) & bytes_of(*other))
 
 
 def test_flows_are_what_backward_gives(monkeypatch: pytest.MonkeyPatch) -> None:
