@@ -33,18 +33,6 @@ def assert_no_sharing(*values: object) -> None:
             raise AssertionError(one.why)
 
 
-def assert_sharing(*values: object) -> None:
-    """Assert that each two of the values have a byte of memory in common.
-
-    The values and errors are those of :func:`assert_no_sharing`. The message says why
-    two values don't share memory.
-    """
-    __tracebackhide__ = True
-    for one in compare(sys._getframe(1), "assert_sharing", values):
-        if not one.shares:
-            raise AssertionError(one.why)
-
-
 def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """Assert that ``loss.backward()`` gives a gradient to each of the tensors.
 
@@ -68,15 +56,3 @@ def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     if cut:
         said = [f"{few(names)}: {why}" for why, names in cut.items()]
         raise AssertionError("no gradient reaches " + "; ".join(said))
-
-
-def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
-    """Assert that ``loss.backward()`` gives no gradient to any of the tensors.
-
-    The values and errors are those of :func:`assert_gradient_reaches`.
-    """
-    __tracebackhide__ = True
-    frame, caller = sys._getframe(1), "assert_no_gradient_reaches"
-    whys = why_not_reached(frame, caller, loss, values)
-    if reached := [name for name, why in whys.items() if not why]:
-        raise AssertionError(f"a gradient reaches {few(reached)}")
