@@ -12,8 +12,8 @@ from types import ModuleType
 USAGE = "python -m tensor_maps script.py [arguments] -o steps.html"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run a script and write its steps; return the exit status."""
+def main(arguments: list[str] | None = None) -> None:
+    """Run a script and write its steps, also if it raises."""
     parser = argparse.ArgumentParser(
         "python -m tensor_maps", USAGE, __doc__, allow_abbrev=False
     )
@@ -28,10 +28,10 @@ def main(arguments: list[str] | None = None) -> int:
         source = importlib.util.decode_source(Path(options.script).read_bytes())
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
         parser.error(f"{options.script} cannot be read: {error}")
-    return _run(source, [options.script, *others], page)
+    _run(source, [options.script, *others], page)
 
 
-def _run(source: str, line: list[str], page: Path) -> int:
+def _run(source: str, line: list[str], page: Path) -> None:
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
     script = line[0]
@@ -42,19 +42,9 @@ def _run(source: str, line: list[str], page: Path) -> int:
     seen = Steps(Path(script).name)
     try:
         seen.run(source, module.__dict__, script)
-    except SystemExit:
-        raise  # Python ends with its status
-    except BaseException as error:
-        # The traceback of the script alone.
-        traceback = error.__traceback__
-        while traceback and traceback.tb_frame.f_code.co_filename != script:
-            traceback = traceback.tb_next
-        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
     finally:
         seen.save(page)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

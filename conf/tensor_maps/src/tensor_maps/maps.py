@@ -118,18 +118,16 @@ def tensor_map(
     Raises
     ------
     TypeError
-        If ``width`` or ``max_names`` isn't a whole number, or ``graph`` no bool.
+        If ``width`` or ``max_names`` isn't a whole number.
     ValueError
         If ``width`` or ``max_names`` is less than one.
     """
-    number, either = (int, "a whole number from 1"), (bool, "True or False")
-    options = ("width", width, number), ("max_names", max_names, number)
-    for option, given, (kind, wanted) in (*options, ("graph", graph, either)):
-        said = f"tensor_map() takes {wanted} as {option}, not"
-        if type(given) is not kind:  # a tensor may have such a name
+    for option, given in (("width", width), ("max_names", max_names)):
+        said = f"tensor_map() takes a whole number from 1 as {option}, not"
+        if type(given) is not int:  # a tensor may have such a name
             name = type(given).__name__
             raise TypeError(f"{said} {name}; a tensor of this name is given in a dict")
-        if kind is int and given < 1:
+        if given < 1:
             raise ValueError(f"{said} {given}")
     frame = sys._getframe(1)
     if values or named:

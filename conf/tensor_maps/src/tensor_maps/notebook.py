@@ -21,7 +21,6 @@ def load_ipython_extension(shell: Any) -> None:
     if hasattr(shell, "tensor_maps_cells"):
         return
     cells = shell.tensor_maps_cells = _Cells(shell)
-    shell.register_magic_function(cells.refuse, "cell", "steps")
     shell.input_transformers_cleanup.append(cells.without_magic)
     shell.events.register("pre_run_cell", cells.begin)
     shell.events.register("post_run_cell", cells.end)
@@ -65,9 +64,3 @@ class _Cells:
 
             seen.stop()
             display(seen)
-
-    def refuse(self, line: str, cell: str) -> None:
-        """Say how the magic is written: a cell that has it in its first line ran."""
-        from IPython.core.error import UsageError
-
-        raise UsageError(f"{MAGIC} stands in the first line of a cell")

@@ -22,8 +22,7 @@ MOST_LETTERS = 300
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.
 MOST_TURNS = (3, 2, 1)
-# Of a step, and of all steps together, so many printed characters are kept.
-MOST_PRINTED, MOST_PRINTED_IN_ALL = 20_000, 200_000
+MOST_PRINTED = 20_000  # characters of a step that are kept
 Hearing = Callable[[str], None]
 
 
@@ -84,7 +83,6 @@ class Noted:
     turns: tuple[int, ...]
     steps: list[Step] = field(default_factory=list)
     not_shown: int = 0
-    room: int = MOST_PRINTED_IN_ALL
     failed: str = ""
 
 
@@ -159,10 +157,8 @@ class Course:
         self.noted.failed = self.noted.failed or format_exc()
 
     def _hear(self, text: str) -> None:
-        room = min(MOST_PRINTED - len(self._heard), self.noted.room)
-        kept = text[: max(0, room)]
+        kept = text[: MOST_PRINTED - len(self._heard)]
         self._heard += kept
-        self.noted.room -= len(kept)
         self._left_out += len(text) - len(kept)
 
     # -- Statements and loops

@@ -7,7 +7,6 @@ import ctypes
 import gc
 import weakref
 import zlib
-from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -88,9 +87,6 @@ def _is_meta(fact: Fact) -> bool:
     return getattr(fact.form[3], "type", "") == "meta"
 
 
-TENSORS = (torch.Tensor, torch.nn.Parameter)
-
-
 def fact_of(value: Any, reader: Reader) -> Fact:
     """Return what is compared of a tensor or an array."""
     if is_array(value):
@@ -106,43 +102,38 @@ def fact_of(value: Any, reader: Reader) -> Fact:
             size,
             values=values or tried(lambda: reader.values(value)),
         )
-    if type(value) in TENSORS:
-        try:
-            return _tensor_fact(value, reader, lambda read, otherwise=None: read())
-        except Exception:  # an inference tensor, a sparse one
-            pass
-    return _tensor_fact(value, reader, tried)
+    return _tensor_fact(value, reader)
 
 
-def _tensor_fact(value: torch.Tensor, reader: Reader, ask: Callable[..., Any]) -> Fact:
-    """Return the fact of a tensor; ``ask`` calls what a tensor may refuse to tell.
-
-    It is quick, as there may be many tensors, and leaves a lazy copy lazy.
-    """
-    storage, item = ask(value.untyped_storage), value.element_size()
+def _tensor_fact(value: torch.Tensor, reader: Reader) -> Fact:
+    """Return the fact of a tensor: quickly, as there may be many; lazy copies stay."""
+    storage, item = tried(value.untyped_storage), value.element_size()
     address = stop = 0
     if storage is not None:
-        address = ask(lambda: torch._C._data_address(value), 0)
+        address = tried(lambda: torch._C._data_address(value), 0)
         stop = address and address + int(storage.nbytes())
-    offset, size = ask(value.storage_offset, 0) * item, ask(value.numel, 0) * item
-    is_conj, is_neg = ask(value.is_conj, False), ask(value.is_neg, False)
-    is_leaf, function = ask(lambda: value.is_leaf, False), ask(lambda: value.grad_fn)
-    retains = not is_leaf and ask(lambda: value.retains_grad, False)
-    gradient = ask(lambda: value.grad) if is_leaf or retains else None
+    offset, size = tried(value.storage_offset, 0) * item, tried(value.numel, 0) * item
+    is_conj, is_neg = tried(value.is_conj, False), tried(value.is_neg, False)
+    is_leaf, function = (
+        tried(lambda: value.is_leaf, False),
+        tried(lambda: value.grad_fn),
+    )
+    retains = not is_leaf and tried(lambda: value.retains_grad, False)
+    gradient = tried(lambda: value.grad) if is_leaf or retains else None
     # A storage can be resized under a tensor, which must not be read then.
     is_there = address and address + offset + size <= stop and value.is_cpu
     is_plain = not (is_conj or is_neg or value.is_nested)
     values = None
-    if is_there and is_plain and ask(value.is_contiguous, False):
+    if is_there and is_plain and tried(value.is_contiguous, False):
         values = reader.stretch(address + offset, size)
     return Fact(
         (id(value), type(value)),
         None if storage is None else weakref.ref(storage),
         (address, offset, is_conj, is_neg),
-        (ask(lambda: value.shape), ask(value.stride), value.dtype, value.device),
+        (tried(lambda: value.shape), tried(value.stride), value.dtype, value.device),
         (address, stop),
         size,
-        ask(lambda: value._version),
+        tried(lambda: value._version),
         value.requires_grad,
         retains,
         function and node_name(function),
