@@ -278,29 +278,21 @@ def _read(
     return facts, {name: unread[name] for name in facts if name in unread}
 
 
-# What cannot write to a tensor, other than one that it is given by name.
-HARMLESS = frozenset({
-    *("bool", "float", "getattr", "hasattr", "id", "int", "isinstance", "len", "list"),
-    *("print", "range", "repr", "str", "tuple", "type"),
-})  # fmt: skip
-_MAY_CALL = (
-    *(ast.With, ast.AsyncWith, ast.For, ast.AsyncFor, ast.comprehension),
+# What runs code that a statement does not show, less what cannot write to a tensor.
+CALLS = (
+    *(ast.Call, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor, ast.comprehension),
     *(ast.Await, ast.Yield, ast.YieldFrom, ast.ClassDef),
 )
+HARMLESS = {"float", "getattr", "id", "int", "len", "print", "range", "repr", "str"}
+HARMLESS |= {"hasattr", "isinstance", "type"}
 
 
 @lru_cache(maxsize=1024)
 def may_write_elsewhere(unit: Unit) -> bool:
-    """Whether a statement may write to what it does not name.
-
-    A call may, and what runs an iterator or a context manager.
-    """
-    calls = any(
-        isinstance(node, _MAY_CALL)
-        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") not in HARMLESS)
-        for node in nodes_of(unit)
-    )
-    return calls or bool(getattr(unit.node, "decorator_list", ()))
+    """Whether a statement may write to what it does not name."""
+    calls = [node for node in nodes_of(unit) if isinstance(node, CALLS)]
+    called = (getattr(getattr(one, "func", None), "id", "") for one in calls)
+    return not HARMLESS.issuperset(called)
 
 
 def differences(

@@ -134,11 +134,11 @@ def _copied(
         is_hidden = words & RESHAPING or 0 in (fact.form[1] or ())
         is_hidden = is_hidden or not here.values
         is_whole = prod(fact.form[0] or ()) == prod(here.form[0] or ())
-        is_direct = made is not None and is_whole and fact.memory[0]
+        is_direct = made is not None and is_whole
         if dtype_of(fact) != dtype_of(here):
             how = "cast" if is_direct else ""
         elif source in equal or (is_direct and is_hidden and not words & CONVERTING):
-            how = "copy"
+            how = "copy" if fact.memory[0] else ""
     elif not taken and _words_in(nodes) & COPYING:
         how, source = "copy", _with_key_of(name, equal)
         if not equal and "other" not in step.differ[name]:
