@@ -35,17 +35,11 @@ class TensorMap:
         return table_of(self.observed)
 
     def to_dict(self) -> dict:
-        """Return what was observed, as data that JSON can hold.
-
-        ``tensor_maps.observe.observe`` documents its keys. Its ``format`` changes when
-        the meaning of a key changes.
-        """
+        """Return what ``tensor_maps.observe.observe`` told, as data for JSON."""
         return copy.deepcopy(self.observed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, which needs nothing else to be shown.
-
-        It has a background, and follows the reader's scheme, light or dark.
+        """Write the picture to a file, which follows the scheme, light or dark.
 
         Parameters
         ----------
@@ -92,9 +86,7 @@ def tensor_map(
 ) -> TensorMap:
     """Return a picture of tensors and NumPy arrays as they are now.
 
-    The picture doesn't keep the tensors, so later writes don't change it. The call
-    doesn't copy or modify a tensor. It shows the values of tensors with at most 6
-    elements.
+    It doesn't keep or modify the tensors, so later writes don't change it.
 
     Parameters
     ----------

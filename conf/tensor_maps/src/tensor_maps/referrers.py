@@ -63,8 +63,7 @@ def holders(x: object, /) -> Holders:
     -----
     It asks Python's garbage collector, which takes about a second in a large program.
     It doesn't see what only C++ holds, such as a tensor that a graph saved (see
-    :func:`tensor_maps.saved`), or an array inside another object, because the collector
-    doesn't track arrays. It follows ways over up to 12 objects, 400 at a time.
+    :func:`tensor_maps.saved`), or an array inside another object.
     """
     __tracebackhide__ = True
     if not is_drawn(x):

@@ -57,8 +57,7 @@ def sharing(a: object, b: object, /) -> Sharing:
     ----------
     a, b
         Tensors or NumPy arrays of any shape, layout and device, or objects that hold
-        some, such as modules and lists. Every tensor in ``a`` is then compared with
-        every tensor in ``b``. The text uses the names from your source code.
+        some: each tensor in ``a`` is compared with each in ``b``.
 
     Raises
     ------
@@ -152,8 +151,7 @@ def _where(memory: Memory) -> str:
 def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, bool]:
     """Return by name whether a gradient reaches a tensor from ``loss``.
 
-    It follows the graph and doesn't run ``backward()``. A gradient counts even if its
-    values will be zero.
+    It doesn't run ``backward()``. A gradient counts even if its values will be zero.
 
     Parameters
     ----------
@@ -265,8 +263,8 @@ def saved(*values: object, **named: object) -> Saved:
     values are tensors of any shape, or modules and containers with some. Memory is
     named after these arguments and after what the caller's variables hold.
 
-    It doesn't see what a custom function keeps elsewhere (``ctx.x = x``), doesn't
-    unpack what a hook packed (PyTorch 2.7 and newer), and looks at 20,000 operations.
+    It doesn't see what a custom function keeps elsewhere (``ctx.x = x``), nor what a
+    hook packed, and looks at 20,000 operations.
 
     Raises
     ------

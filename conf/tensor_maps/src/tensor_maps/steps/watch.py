@@ -54,31 +54,23 @@ class Steps:
     """What happened to tensors and arrays, statement by statement.
 
     After each statement of the watched code, it looks at the names in the frame:
-    tensors, NumPy arrays, parameters and buffers of modules (``net.weight``), and the
-    tensors in lists, tuples and dicts (``losses[0]``). It watches functions that the
-    code calls only if you name them in ``follow``. The effects of other functions show
-    up after the statement. The first iterations of a loop are steps, and all later ones
-    together are one more. If the code raises, the error is passed on and the steps
-    before it are kept.
-
-    It doesn't keep a tensor alive or modify one. Debuggers and coverage tools still get
-    all of their events.
+    tensors, NumPy arrays, and what modules (``net.weight``), lists, tuples and dicts
+    hold (``losses[0]``). What a called function did shows up after the statement. All
+    later iterations of a loop are one step. If the code raises, the error is passed on
+    and the steps before it are kept. It doesn't keep a tensor alive or modify one.
 
     Parameters
     ----------
     title
         The heading above the steps.
     turns
-        How many iterations of a loop are steps. The first number is for an outer loop,
-        the next for a loop inside it, and so on. The last number is for all deeper
-        loops. A single number is for all loops.
+        How many iterations of a loop are steps: of an outer loop, of a loop inside it,
+        and so on; the last number is for all deeper loops.
     follow
         Functions whose statements are also steps.
 
     Raises
     ------
-    TypeError or ValueError
-        If an argument is invalid. The message says what is allowed.
     RuntimeError
         When watching begins, if the source cannot be read.
     """
@@ -240,7 +232,7 @@ class Steps:
         return self._noted.steps
 
     def __len__(self) -> int:
-        """How many steps there are."""
+        """Return how many steps there are."""
         return len(self._noted.steps)
 
     def __iter__(self) -> Iterator[Told]:
