@@ -226,13 +226,16 @@ DEBUGGED = """
 """
 
 
-def test_a_debugger_takes_over_and_the_rest_of_the_block_is_one_step(
-    tmp_path: Path,
-) -> None:
+def test_a_debugger_takes_over(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(dedent(DEBUGGED).lstrip())
     done = python(program, input="n\n" * 5 + "c\n", cwd=tmp_path)
-    heard = ["-> b = a * 2", "-> c = b + 1", "now holds [4, 4]", "tracer None"]
+    heard = [
+        "-> b = a * 2",
+        "-> c = b + 1",
+        "['a is new, with its own memory.']",
+        "tracer None",
+    ]
     assert not [one for one in heard if one not in done.stdout], done.stdout
 
 

@@ -145,18 +145,14 @@ def _climb(ways: list[tuple], names: dict, known: set[int]) -> Iterator[str]:
                 here.setdefault(id(thing), []).append(way)
         if not here:
             return
-        ways, seen = [], set()
+        ways = []
         for holder in gc.get_referrers(*(each[0][0] for each in here.values())):
             for held, label in _held(holder, known).items():
-                seen.add(held)
                 for _, text, below, other in here.get(held, ()):
                     if type(holder) is _CACHED:
                         yield f"the cache of {holder.__qualname__} (lru_cache){other}"
                     elif id(holder) not in below:
                         ways.append((holder, label + text, (*below, held), other))
-        for thing, text, _, other in (here[lost][0] for lost in here.keys() - seen):
-            if text:
-                yield f"<{type(thing).__name__}>{text} (no name leads to it){other}"
 
 
 def _held(holder: Any, known: set[int]) -> dict[int, str]:

@@ -132,16 +132,9 @@ class Course:
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
         self._raised = (said[:MOST_LETTERS], isinstance(error, StopIteration))
 
-    def end(self, namespace: Any, is_lost: bool = False) -> None:
-        """Note the last step, unless there is no namespace to look at any more.
-
-        ``is_lost`` says that lines were not told: all from the last statement on that
-        was is one step.
-        """
+    def end(self, namespace: Any) -> None:
+        """Note the last step, unless there is no namespace to look at any more."""
         try:
-            if is_lost and self._unit is not None:
-                self._loops, self._turns = [], []
-                self._unit = self.region.rest(self._unit)
             left, self._loops = self._loops[::-1], []
             if namespace is not None:
                 self._finish(left, namespace)

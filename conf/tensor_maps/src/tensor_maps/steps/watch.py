@@ -124,8 +124,8 @@ class Steps:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         """Stop watching; an exception passes."""
         frame = sys._getframe(1)
-        is_lost = self._watched.leave(frame)
-        self.stop(frame.f_locals, error, is_lost)
+        is_lost = self._watched.leave(frame)  # as after a breakpoint()
+        self.stop(None if is_lost else frame.f_locals, error)
         forget_copy(frame)
 
     def run(
@@ -180,23 +180,18 @@ class Steps:
 
         self._expect(starts)
 
-    def stop(
-        self,
-        names: Any = None,
-        error: BaseException | None = None,
-        is_lost: bool = False,
-    ) -> None:
+    def stop(self, names: Any = None, error: BaseException | None = None) -> None:
         """End what :meth:`follow` has begun.
 
-        The others are of code that has ended and that was not told so: its names, what
-        it raised, and whether lines of it were not told.
+        The others are of code that has ended and that was not told so: its names, if
+        all of its lines were told, and what it raised.
         """
         if self._tracer is None:
             return
         waiting = self._tracer.release(self._noted, self._starts)
         if error is not None:
             self._course.raises(error)
-        self._course.end(names, is_lost)
+        self._course.end(names)
         for course in waiting:  # of generators that wait
             course.end(None)
         self._tracer = self._watched = self._starts = None
