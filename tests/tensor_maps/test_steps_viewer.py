@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reading import axe_of
 from running import leaf, ran
 from tensor_maps import tensor_map
-from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
+from tensor_maps.steps.viewer import asset, steps_frame, steps_page
 
 BREAKS_OUT = "</script><script>document.title = 'out'</script><img src=x onerror=out()>"
 PROGRAM = f"""import torch
@@ -81,7 +81,7 @@ def events(data: dict[str, Any]) -> list[int]:
 @pytest.fixture
 def saved(data: dict[str, Any], tmp_path: Path) -> str:
     """Return the address of these steps in a file."""
-    save_steps(data, tmp_path / "bug.html")
+    (tmp_path / "bug.html").write_text(steps_page(data), encoding="utf-8")
     return (tmp_path / "bug.html").as_uri()
 
 
@@ -261,7 +261,8 @@ def test_every_line_is_a_switch_and_an_address_is_one_moment_for_everybody(
 def test_without_events_every_line_is_shown(
     tab: Any, tmp_path: Path, data: dict[str, Any], count: int
 ) -> None:
-    save_steps(data | {"steps": data["steps"][:1] * count}, tmp_path / "a.html")
+    page = steps_page(data | {"steps": data["steps"][:1] * count})
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
     open_at(tab, (tmp_path / "a.html").as_uri())
     assert shown(tab, "count") == f"1 of {count}" and "no tensor" in shown(tab, "see")
     assert not tab.get_by_role("switch").is_visible()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import os
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -58,20 +57,6 @@ def steps_page(data: dict, key: str = "step") -> str:
         data=packed,
         script=script,
     )
-
-
-def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
-    """Write steps to one HTML file, in the place of any file of that name.
-
-    Raises ``ValueError`` if the name does not end in ``.html``: no file of another kind
-    is replaced.
-    """
-    path = Path(path)
-    if path.suffix != ".html":
-        raise ValueError(
-            f"steps are saved as HTML: name the file like bug.html, not {path}"
-        )
-    path.write_text(steps_page(data), encoding="utf-8", newline="\n")
 
 
 def steps_frame(data: dict) -> str:

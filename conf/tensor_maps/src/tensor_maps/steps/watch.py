@@ -22,7 +22,7 @@ from tensor_maps.steps.pictures import data_of
 from tensor_maps.steps.syntax import Region, function_body, with_block
 from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
-from tensor_maps.steps.viewer import save_steps, steps_frame
+from tensor_maps.steps.viewer import steps_frame, steps_page
 from tensor_maps.words import count_of
 
 MOST_LINE = 44  # letters of a step's code in the list
@@ -289,8 +289,13 @@ class Steps:
         return data_of(noted.steps, self.title, self._code, noted.not_shown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the steps as one HTML file that needs nothing else to be shown."""
-        save_steps(self.data(), path)
+        """Write the steps as one file, which ends in ``.html`` and needs no other."""
+        if Path(path).suffix != ".html":
+            raise ValueError(
+                f"steps are saved as HTML: name the file like bug.html, not {path}"
+            )
+        page = steps_page(self.data())
+        Path(path).write_text(page, encoding="utf-8", newline="\n")
 
     def _repr_html_(self) -> str:
         return steps_frame(self.data())
