@@ -28,16 +28,12 @@ def main(arguments: list[str] | None = None) -> None:
         source = importlib.util.decode_source(Path(options.script).read_bytes())
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
         parser.error(f"{options.script} cannot be read: {error}")
-    _run(source, [options.script, *others], page)
-
-
-def _run(source: str, line: list[str], page: Path) -> None:
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
-    script = line[0]
+    script = options.script
     module = sys.modules["__main__"] = ModuleType("__main__")
     vars(module).update(__file__=script, __builtins__=__builtins__, __cached__=None)
-    sys.argv = line
+    sys.argv = [script, *others]
     sys.path[0] = os.path.dirname(os.path.realpath(script))  # noqa: PTH120
     seen = Steps(Path(script).name)
     try:
