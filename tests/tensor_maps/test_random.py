@@ -199,48 +199,26 @@ def problems_of_relations(stage: Stage) -> Iterator[str]:
 
 
 def problems_of_sources(stage: Stage) -> Iterator[str]:
-    """Yield where a copy is said to be of what was not read, or of one of several."""
+    """Yield where a copy is said to be of what was not read, or has other values."""
     for sentence in SENTENCES.split(stage.told["said"]):
         found = COPY.search(sentence)
         copies, sources = map(stage.found_in, found.groups() if found else ("", ""))
         if len(sources) not in (1, len(copies)) or LEFT_OUT.search(sentence):
             continue
         for copy, source in zip(copies, sources * len(copies), strict=False):
-            now, loaded = stage.now[copy], read_for(copy, stage.text)
+            now, was = stage.now[copy], stage.was.get(source)
             if now.made_by in COPIES:
                 continue  # the graph tells it
-            there = {n: one for n, one in stage.was.items() if root_of(n) in loaded}
-            if source not in there or not is_copy(now, stage.now.get(source, now)):
+            if not was or root_of(source) not in re.findall(r"\w+", stage.text):
                 yield f"{source} was not read: {sentence}"
-            elif not (is_copy(now, there[source]) or stage.odd([source])):
+            elif not (is_copy(now, was) or stage.odd([source])):
                 yield f"{copy} has not the values of {source}: {sentence}"
-            elif not is_at_one_path(copy, source):
-                place = there.pop(source).place
-                apart = {n: one for n, one in there.items() if one.place != place}
-                twins = [n for n, one in apart.items() if is_copy(now, one)]
-                if twins or (apart and is_usual(now)):
-                    yield f"{copy} may be of {twins or 'none'} as well: {sentence}"
-
-
-def read_for(name: str, text: str) -> set[str]:
-    """Return the words of that part of a statement which makes what has a name."""
-    left, _, right = text.partition(" = ")
-    parts = dict(re.findall(r"(\w+)=(\w+)\.clone", right))  # of dict(k=a.clone(), …)
-    if ", " in left:
-        parts |= zip(left.split(", "), right.split(", "), strict=False)
-    return {*re.findall(r"\w+", parts.get(re.findall(r"\w+", name)[-1], right or text))}
 
 
 def is_copy(copy: Truth, source: Truth) -> bool:
     """Whether it has the elements of the other, perhaps in another order."""
     mine, theirs = numbers_of(copy), numbers_of(source, copy.dtype)
     return sorted(map(str, mine)) == sorted(map(str, theirs))
-
-
-def is_at_one_path(one: str, other: str) -> bool:
-    """Whether keys and attributes are the same, as of kept['weight'] and net.weight."""
-    paths = [re.findall(r"\w+", name[len(root_of(name)) :]) for name in (one, other)]
-    return paths[0] == paths[1] != [] or root_of(one) == root_of(other)
 
 
 def is_usual(one: Truth) -> bool:

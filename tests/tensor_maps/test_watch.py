@@ -207,41 +207,7 @@ def test_a_program_does_the_same_when_watched() -> None:
     assert not k and torch.is_grad_enabled()
 
 
-# Debuggers and coverage tools ---------------------------------------------------------
-
-COVERED = """
-    from tensor_maps import steps
-    def g(x):
-        return x + 1
-    def f(watch):
-        with watch as s:
-            a = 1
-            for _ in range(9):
-                a = g(a)
-        b = 2
-        return b
-    f(steps())
-    with steps():
-        y = g(1)
-    z = g(y)
-    def h():
-        y = 2
-        return y
-    h()
-"""
-
-
-@pytest.mark.parametrize("core", ["ctrace", "pytrace", "sysmon"])
-def test_coverage_loses_no_line(core: str, tmp_path: Path) -> None:
-    pytest.importorskip("coverage")
-    if core == "sysmon" and sys.version_info < (3, 12):
-        pytest.skip("of Python 3.12")
-    (tmp_path / "program.py").write_text(dedent(COVERED))
-    options = {"cwd": tmp_path, "env": {"COVERAGE_CORE": core}}
-    run = ("-m", "coverage", "run", "--include=program.py", "program.py")
-    assert python(*run, **options).returncode == 0
-    assert "100%" in python("-m", "coverage", "report", "-m", **options).stdout
-
+# Debuggers ----------------------------------------------------------------------------
 
 DEBUGGED = """
     import sys, torch
@@ -249,7 +215,7 @@ DEBUGGED = """
     def f():
         with steps() as seen:
             a = torch.ones(2)
-            {here}
+            breakpoint()
             a += 1
             a += 2
         b = a * 2
@@ -258,27 +224,18 @@ DEBUGGED = """
     seen = f()
     print([step.said for step in seen], seen.failed, "tracer", sys.gettrace())
 """
-END = ["now holds [4, 4]", "tracer None"]
 
 
-@pytest.mark.parametrize(
-    ("debugger", "here", "commands", "heard"),
-    [
-        # It takes over, and the rest of the block is one step.
-        ((), "breakpoint()", "n\n" * 5 + "c\n", ["-> b = a * 2", "-> c = b + 1", *END]),
-        ((), "breakpoint(); a += 5; breakpoint()", "c\nn\nc\n", ["a is new", "[9, 9]"]),
-        # A break that is set from outside leaves us all steps.
-        (("-m", "pdb"), "a += 0", "b 8\nc\nn\nc\nq\n", ["-> a += 2", "[2, 2]", END[0]]),
-    ],
-    ids=["breakpoint", "twice", "pdb"],
-)
-def test_a_debugger_keeps_its_frame(
-    debugger: Any, here: str, commands: str, heard: list[str], tmp_path: Path
-) -> None:
+def test_a_debugger_takes_over(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text(dedent(DEBUGGED).format(here=here).lstrip())
-    done = python(*debugger, program, input=commands, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    program.write_text(dedent(DEBUGGED).lstrip())
+    done = python(program, input="n\n" * 5 + "c\n", cwd=tmp_path)
+    heard = [
+        "-> b = a * 2",
+        "-> c = b + 1",
+        "['a is new, with its own memory.']",
+        "tracer None",
+    ]
     assert not [one for one in heard if one not in done.stdout], done.stdout
 
 
@@ -301,7 +258,6 @@ def test_what_is_printed_is_heard_once_and_has_a_limit() -> None:
     data = long.data()["steps"]
     assert len(data[0]["printed"]) == 20_000
     assert "10,001 more characters were printed" in data[0]["note"]
-    assert sum(len(step["printed"]) for step in data) <= 200_000
 
 
 def test_forms_of_with() -> None:
@@ -349,34 +305,6 @@ def test_steps_are_kept_when_the_code_raises() -> None:
     assert again.data()["code"][0] == "import torch" and again[3].code == "1 / 0"
     with pytest.raises(SyntaxError):
         Steps().run("x = 1 +", {})
-
-
-DEEP = """
-import threading, torch
-from tensor_maps import steps, tensor_map
-def looked(n):
-    w = y = torch.ones(2, requires_grad=True)
-    for _ in range(n):
-        y = y * 1.0
-    str(tensor_map(w=w, y=y))
-    with steps() as seen:
-        a = torch.ones(1)
-    assert not seen.failed, seen.failed
-    y.sum().backward()
-    del y
-    print("fine", n, flush=True)
-looked(20_000)
-threading.stack_size(2**20)
-thread = threading.Thread(target=looked, args=(10_000,))
-thread.start()
-thread.join()
-"""
-
-
-def test_a_deep_graph_does_not_end_the_process(tmp_path: Path) -> None:
-    (tmp_path / "deep.py").write_text(DEEP)
-    done = python(tmp_path / "deep.py")
-    assert done.stdout == "fine 20000\nfine 10000\n", (done.returncode, done.stderr)
 
 
 def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:

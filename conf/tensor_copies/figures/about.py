@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tensor_maps.steps.course import Step
 from tensor_maps.steps.news import MOST_NAME, NEW, entries_of, news_of, read_in
 from tensor_maps.steps.pictures import (
     Colours,
@@ -15,7 +16,6 @@ from tensor_maps.steps.pictures import (
     numbers_in,
     picture_of,
 )
-from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import names_in, paths_in, root_of
 from tensor_maps.steps.tell import event_of, step_words
 

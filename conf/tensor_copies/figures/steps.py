@@ -55,7 +55,7 @@ def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
                 script.read_text(encoding="utf-8"),
                 lambda frame: Path(frame.f_code.co_filename).resolve() == script,
             )
-    elif seen := _watching.pop(lesson, None):
+    elif (seen := _watching.pop(lesson, None)) is not None:
         seen.stop()
         passed = path.parents[2] / f"{lesson}.md5"  # the gallery's note
         if passed.exists() and opening_of(script):

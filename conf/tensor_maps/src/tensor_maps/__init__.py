@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING, Any
 from tensor_maps.steps import steps
 
 if TYPE_CHECKING:
-    from tensor_maps.backward import saved
     from tensor_maps.maps import TensorMap, tensor_map
-    from tensor_maps.notebook import load_ipython_extension
     from tensor_maps.referrers import holders
-    from tensor_maps.relations import flows, sharing
-    from tensor_maps.steps.watch import Steps
+    from tensor_maps.relations import flows, saved, sharing
+    from tensor_maps.steps.watch import Steps, load_ipython_extension
 
 __version__ = "0.1.0"
 # Imported when first asked for: drawings and words need no torch, which takes seconds.
@@ -35,8 +33,8 @@ _HOMES = {
     "TensorMap": "maps",
     "flows": "relations",
     "holders": "referrers",
-    "load_ipython_extension": "notebook",
-    "saved": "backward",
+    "load_ipython_extension": "steps.watch",
+    "saved": "relations",
     "sharing": "relations",
     "tensor_map": "maps",
 }

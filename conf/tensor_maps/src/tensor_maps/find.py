@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tensor_maps.reading import is_drawn, tried
-from tensor_maps.words import count_of
+from tensor_maps.words import count_of, few
 
 MOST_NAMES = 40
 # Of a list, a dict or an object: how many items are looked into, the first half of
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
     ``ranks`` has for each name 1 for a plain one, 2 for a container's item, 3 for what
     a module and 4 for what another object holds. ``asked`` is what the statement
-    names, or what that refers to. ``more`` counts the items that were not looked into.
+    names. ``more`` counts the items that were not looked into.
     """
 
     values: dict[str, Any]
@@ -54,21 +54,16 @@ class Found(NamedTuple):
     more: int
 
 
-def find(
-    namespace: Any, asked: Container[str] = (), names: Container[str] | None = None
-) -> Found:
+def find(namespace: Any, asked: Container[str] = ()) -> Found:
     """Return the tensors and arrays of a namespace; no code of theirs is run.
 
     A module has its parameters, buffers (``net.0.weight``) and attributes, a dict, a
     list and a tuple their items (``batch['x']``, ``pair[0]``), a named tuple its fields
     (``out.values``), an object its attributes, an optimizer the state of each of its
     parameters (``optimizer.state[net.weight]['exp_avg']``, or its number if nothing
-    else names it). Of ``names``, if they are given, only those are looked at.
+    else names it).
     """
-    roots = _roots_of(namespace)
-    if names is not None:
-        roots = [root for root in roots if root[0] in names]
-    return _Walk(roots).found(asked)
+    return _Walk(_roots_of(namespace)).found(asked)
 
 
 def parts_of(name: str, value: Any) -> dict[str, Any]:
@@ -93,8 +88,7 @@ def _roots_of(namespace: Any) -> list[tuple[str, Any]]:
 class _Walk:
     """What is found on the way through what some names hold: the roots.
 
-    ``root_of`` has for each name the root that led to it, ``refers`` for each root the
-    ids of what it refers to and another one names.
+    ``root_of`` has for each name the root that led to it.
     """
 
     def __init__(
@@ -105,7 +99,6 @@ class _Walk:
         self.values: dict[str, Any] = {}
         self.root_of: dict[str, int] = {}
         self.is_empty = [True] * len(roots)
-        self.refers: list[set[int]] = [set() for _ in roots]
         self.more = self.visited = 0
         self.optimizers: dict[int, tuple[int, str, Any]] = {}
         for at, (name, value) in enumerate(roots):
@@ -118,16 +111,12 @@ class _Walk:
 
     def found(self, asked: Container[str] = ()) -> Found:
         """Return what was found; ``asked`` are names of roots."""
-        wanted = {at for at, (name, _) in enumerate(self.roots) if name in asked}
-        referred = set().union(*(self.refers[at] for at in wanted))
-        wanted |= {at for at, (_, v) in enumerate(self.roots) if id(v) in referred}
         ranks = [_rank_of(value) for _, value in self.roots]
         in_order = sorted(self.root_of.items(), key=lambda one: one[1])
-        values = {name: self.values[name] for name, _ in in_order}
         return Found(
-            values,
+            {name: self.values[name] for name, _ in in_order},
             {name: ranks[at] for name, at in in_order},
-            {n for n, at in in_order if at in wanted or id(values[n]) in referred},
+            {name for name, at in in_order if self.roots[at][0] in asked},
             self.more,
         )
 
@@ -181,7 +170,6 @@ class _Walk:
         number = 0
         for at, group in enumerate(optimizer.param_groups):
             for place, tensor in enumerate(group["params"]):
-                self.refers[self.at].add(id(tensor))
                 if name_of.setdefault(id(tensor), number) is number:
                     self.add(f"{name}.param_groups[{at}]['params'][{place}]", tensor)
                 number += 1
@@ -190,10 +178,7 @@ class _Walk:
 
     def is_named(self, item: Any) -> bool:
         """Whether what an object refers to is a root: its parts are named after it."""
-        if id(item) not in self.ids or is_drawn(item):
-            return False
-        self.refers[self.at].add(id(item))
-        return True
+        return id(item) in self.ids and not is_drawn(item)
 
     def inside(self, value: Any, kind: type) -> Iterator[tuple[str, Any]]:
         """Yield what a container or an object holds, with the path that leads there."""
@@ -243,9 +228,7 @@ def _inside(value: Any, kind: type) -> tuple[bool, Sequence, Sequence]:
     if issubclass(kind, NOT_ENTERED) or not _is_entered(kind):
         return True, (), ()
     own = tried(lambda: object.__getattribute__(value, "__dict__"))
-    if type(own) is not dict or not own:  # perhaps a data class with slots
-        fields = getattr(kind, "__dataclass_fields__", ())
-        own = {name: tried(partial(getattr, value, name)) for name in fields}
+    own = own if type(own) is dict else {}
     return True, [*own], [*own.values()]
 
 
@@ -298,7 +281,7 @@ def name_values(
     None; ``named`` has more by name. Without ``buffers``, only the parameters of a
     module are found.
     """
-    given = []  # names and values, with the roots that each gives
+    given = []  # names, with the roots that each gives
     for number, (text, value) in enumerate(zip(texts, values, strict=True), 1):
         kind = "tensor" if is_drawn(value) else type(value).__name__
         name = text or f"{kind} {number}"
@@ -306,26 +289,14 @@ def name_values(
         if not (is_drawn(value) or (text and _PLACE.fullmatch(text))):
             # Written out, or what a call returned, as locals().
             roots = _roots_of(value) if isinstance(value, dict) else [(kind, value)]
-        given.append((name, value, roots))
-    given += [(name, value, [(name, value)]) for name, value in named.items()]
-    every = [root for *_, roots in given for root in roots]
+        given.append((name, roots))
+    given += [(name, [(name, value)]) for name, value in named.items()]
+    every = [root for _, roots in given for root in roots]
     walk = _Walk(every, MOST_GIVEN_ITEMS, buffers)
     are_empty = iter(walk.is_empty)
-    empty = [one[:2] for one in given if all([next(are_empty) for _ in one[2]])]
-    notes = [_why_not(*one) for one in empty]
-    if len(notes) > 3:
-        (first, _), (second, _), *others = empty
-        more = f"{first}, {second} and {len(others)} more"
-        notes = [f"{more} are not drawn: there is no tensor in them"]
+    empty = [name for name, of in given if all([next(are_empty) for _ in of])]
+    notes = [f"there is no tensor in {few(empty)}"] if empty else []
     if walk.more:
         items = count_of(walk.more, "more item")
         notes.append(f"{items} of long lists, dicts or objects: not looked into")
     return walk.found().values, notes
-
-
-def _why_not(name: str, value: Any) -> str:
-    kind = type(value).__name__
-    why = f"there is no tensor in this {kind}"
-    if type(value) in PLAIN:
-        why = f"{kind} is neither tensor nor array"
-    return f"{name} is not drawn: {why}"

@@ -35,17 +35,11 @@ class TensorMap:
         return table_of(self.observed)
 
     def to_dict(self) -> dict:
-        """Return what was observed, as data that JSON can hold.
-
-        ``tensor_maps.observe.observe`` documents its keys. Its ``format`` changes when
-        the meaning of a key changes.
-        """
+        """Return what ``tensor_maps.observe.observe`` told, as data for JSON."""
         return copy.deepcopy(self.observed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, which needs nothing else to be shown.
-
-        It has a background, and follows the reader's scheme, light or dark.
+        """Write the picture to a file, which follows the scheme, light or dark.
 
         Parameters
         ----------
@@ -92,9 +86,7 @@ def tensor_map(
 ) -> TensorMap:
     """Return a picture of tensors and NumPy arrays as they are now.
 
-    The picture doesn't keep the tensors, so later writes don't change it. The call
-    doesn't copy or modify a tensor. It shows the values of tensors with at most 6
-    elements.
+    It doesn't keep or modify the tensors, so later writes don't change it.
 
     Parameters
     ----------
@@ -118,18 +110,16 @@ def tensor_map(
     Raises
     ------
     TypeError
-        If ``width`` or ``max_names`` isn't a whole number, or ``graph`` no bool.
+        If ``width`` or ``max_names`` isn't a whole number.
     ValueError
         If ``width`` or ``max_names`` is less than one.
     """
-    number, either = (int, "a whole number from 1"), (bool, "True or False")
-    options = ("width", width, number), ("max_names", max_names, number)
-    for option, given, (kind, wanted) in (*options, ("graph", graph, either)):
-        said = f"tensor_map() takes {wanted} as {option}, not"
-        if type(given) is not kind:  # a tensor may have such a name
+    for option, given in (("width", width), ("max_names", max_names)):
+        said = f"tensor_map() takes a whole number from 1 as {option}, not"
+        if type(given) is not int:  # a tensor may have such a name
             name = type(given).__name__
             raise TypeError(f"{said} {name}; a tensor of this name is given in a dict")
-        if kind is int and given < 1:
+        if given < 1:
             raise ValueError(f"{said} {given}")
     frame = sys._getframe(1)
     if values or named:

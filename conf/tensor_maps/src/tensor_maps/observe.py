@@ -12,9 +12,8 @@ from tensor_maps.ways import see_ways
 def observe(named: dict[str, Any], graph: bool = False) -> dict:
     """Look at tensors and NumPy arrays by name, and return what there is to draw.
 
-    Nothing is kept of the tensors themselves, and nothing in the result is an
-    address: two runs of the same program observe the same. With ``graph``, the
-    operations of the graph are looked at too.
+    Nothing is kept of the tensors, and no address: two runs of a program observe the
+    same. With ``graph``, the operations of the graph are looked at too.
 
     Returns
     -------

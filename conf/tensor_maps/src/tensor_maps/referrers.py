@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -62,8 +63,7 @@ def holders(x: object, /) -> Holders:
     -----
     It asks Python's garbage collector, which takes about a second in a large program.
     It doesn't see what only C++ holds, such as a tensor that a graph saved (see
-    :func:`tensor_maps.saved`), or an array inside another object, because the collector
-    doesn't track arrays. It follows ways over up to 12 objects, 400 at a time.
+    :func:`tensor_maps.saved`), or an array inside another object.
     """
     __tracebackhide__ = True
     if not is_drawn(x):
@@ -145,36 +145,32 @@ def _climb(ways: list[tuple], names: dict, known: set[int]) -> Iterator[str]:
                 here.setdefault(id(thing), []).append(way)
         if not here:
             return
-        ways, seen = [], set()
+        ways = []
         for holder in gc.get_referrers(*(each[0][0] for each in here.values())):
-            for held, label in _held(holder, known) if id(holder) in known else ():
-                seen.add(held)
+            for held, label in _held(holder, known).items():
                 for _, text, below, other in here.get(held, ()):
                     if type(holder) is _CACHED:
                         yield f"the cache of {holder.__qualname__} (lru_cache){other}"
                     elif id(holder) not in below:
                         ways.append((holder, label + text, (*below, held), other))
-        for thing, text, _, other in (here[lost][0] for lost in here.keys() - seen):
-            if text:
-                yield f"<{type(thing).__name__}>{text} (no name leads to it){other}"
 
 
-def _held(holder: Any, known: set[int]) -> Iterator[tuple[int, str]]:
-    """Yield the ids of what an object holds, with how it is reached from there."""
-    kind, named = type(holder), {}
+def _held(holder: Any, known: set[int]) -> dict[int, str]:
+    """Return what an object holds, by id, with how it is reached from there."""
+    if id(holder) not in known:
+        return {}
+    kind = type(holder)
+    labels = dict.fromkeys(map(id, gc.get_referents(holder)), "…")
     if issubclass(kind, dict):
         items = dict.items(holder)
-        named = {f"[{key!r}]": one for key, one in items if type(key) in PLAIN}
-    elif issubclass(kind, list | tuple):
-        base = list if issubclass(kind, list) else tuple
-        named = {f"[{at}]": one for at, one in enumerate(base.__iter__(holder))}
-    else:
-        for name in _ATTRIBUTES:
-            one = tried(lambda n=name: object.__getattribute__(holder, n))
-            named[f".{name}"] = one
-        if type(own := named[".__dict__"]) is dict:
-            known.add(id(own))  # Python may have made it just now
-            named |= {f".{name}": one for name, one in own.items()}
-    yield from ((id(one), label) for label, one in named.items())
-    rest = {id(one) for one in gc.get_referents(holder)}
-    yield from ((one, "…") for one in rest - {id(one) for one in named.values()})
+        return labels | {id(v): f"[{k!r}]" for k, v in items if type(k) in PLAIN}
+    for base in (list, tuple):
+        if issubclass(kind, base):
+            items = enumerate(base.__iter__(holder))
+            return labels | {id(one): f"[{at}]" for at, one in items}
+    read = partial(object.__getattribute__, holder)
+    named = {name: tried(partial(read, name)) for name in _ATTRIBUTES}
+    if type(own := named["__dict__"]) is dict:
+        known.add(id(own))  # Python may have made it just now
+        named |= own
+    return labels | {id(one): f".{name}" for name, one in named.items()}

@@ -1,22 +1,25 @@
-"""Tell whether tensors share memory, and which of them a gradient reaches."""
+"""Tell who shares memory, what a gradient reaches, what a graph saved for backward."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import torch
 
-from tensor_maps.find import argument_texts, name_values, parts_of
+from tensor_maps.find import argument_texts, find, name_values, parts_of
 from tensor_maps.memory import EMPTY, NO_DATA, Memory, lanes, overlap, placed
-from tensor_maps.reading import is_array, tried, unseen
+from tensor_maps.reading import forget_copy, is_array, shape_of, tried, unseen
 from tensor_maps.ways import functions_behind, key_of, node_name
-from tensor_maps.words import as_tuple, count_of
+from tensor_maps.words import as_tuple, count_of, listing, size_of
 
+MOST_LINES = 40  # of what is saved
 # A node that Python has seen is freed inside of the freeing of the one before it:
 # a longer chain overflows the stack, which is smaller on Windows.
 MOST_FOLLOWED = 4_000 if sys.platform == "win32" else 20_000
@@ -54,8 +57,7 @@ def sharing(a: object, b: object, /) -> Sharing:
     ----------
     a, b
         Tensors or NumPy arrays of any shape, layout and device, or objects that hold
-        some, such as modules and lists. Every tensor in ``a`` is then compared with
-        every tensor in ``b``. The text uses the names from your source code.
+        some: each tensor in ``a`` is compared with each in ``b``.
 
     Raises
     ------
@@ -149,8 +151,7 @@ def _where(memory: Memory) -> str:
 def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, bool]:
     """Return by name whether a gradient reaches a tensor from ``loss``.
 
-    It follows the graph and doesn't run ``backward()``. A gradient counts even if its
-    values will be zero.
+    It doesn't run ``backward()``. A gradient counts even if its values will be zero.
 
     Parameters
     ----------
@@ -158,8 +159,8 @@ def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, boo
         A tensor of any shape.
     *values, **named
         Modules (all of their parameters and buffers), tensors, and containers of
-        these, named as :func:`tensor_maps.tensor_map` names them. The parameters of
-        a single module have their own names: ``flows(loss, net)["0.weight"]``.
+        these, named as :func:`tensor_maps.tensor_map` names them:
+        ``flows(loss, net)["net.0.weight"]``.
 
     Raises
     ------
@@ -186,10 +187,6 @@ def why_not_reached(
         raise TypeError(f"{caller}() takes a tensor as loss, not {type(loss).__name__}")
     text, *texts = argument_texts(frame, 1 + len(values))
     found, _ = name_values(texts, values, named or {}, buffers=named is not None)
-    if len(values) == 1 and not named and isinstance(values[0], torch.nn.Module):
-        found = dict(values[0].named_parameters(remove_duplicate=False))
-        if named is not None:
-            found |= values[0].named_buffers(remove_duplicate=False)
     tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
     if named is None and not tensors:
         raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
@@ -218,3 +215,129 @@ def why_not_reached(
                 f"more: {name} was not found among them"
             )
     return whys
+
+
+# What a graph has saved ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Saved:
+    """What graphs have saved for backward: a table as text, and data. No tensor.
+
+    ``total`` is in bytes. ``memories`` has, the largest first, ``bytes``, ``names`` (of
+    the tensors on it that the caller knows) and ``saved``, a text for each tensor that
+    a node saved. ``not_counted`` has how many more there are, by the reason.
+    """
+
+    total: int
+    memories: list[dict]
+    not_counted: dict[str, int]
+
+    def __repr__(self) -> str:
+        number = len(self.memories)
+        blocks = f" in {number} blocks of memory" if number > 1 else ""
+        lines = [f"saved for backward: {size_of(self.total)}{blocks}"]
+        rows = [
+            (size_of(m["bytes"]), listing(m["names"]) or "no name", _counts(m["saved"]))
+            for m in self.memories[:MOST_LINES]
+        ]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines += [f"{a:>{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows]
+        if number > MOST_LINES:
+            lines.append(f"and {count_of(number - MOST_LINES, 'smaller one')}")
+        if self.not_counted:
+            lines.append(f"not counted: {_counts(self.not_counted)}")
+        return "\n".join(lines)
+
+
+def _counts(texts: list[str] | dict[str, int]) -> str:
+    counts = Counter(texts).items()
+    return "; ".join(f"{one}, {n} times" if n > 1 else one for one, n in counts)
+
+
+def saved(*values: object, **named: object) -> Saved:
+    """Return what the graph behind tensors has saved for backward.
+
+    The text is a table with the largest memory first: the bytes, whose memory it is,
+    and the nodes that saved it. A tensor and its views count as the same memory. The
+    values are tensors of any shape, or modules and containers with some. Memory is
+    named after these arguments and after what the caller's variables hold.
+
+    It doesn't see what a custom function keeps elsewhere (``ctx.x = x``), nor what a
+    hook packed, and looks at 20,000 operations.
+
+    Raises
+    ------
+    TypeError
+        If no value is or contains a tensor.
+    """
+    __tracebackhide__ = True
+    frame = sys._getframe(1)
+    given, _ = name_values(argument_texts(frame, len(values)), values, named)
+    tensors = [one for one in given.values() if isinstance(one, torch.Tensor)]
+    if not tensors:
+        kinds = listing([type(one).__name__ for one in (*values, *named.values())])
+        raise TypeError(f"saved() takes tensors, not {kinds or 'nothing'}")
+    found = find({**frame.f_globals, **frame.f_locals})
+    forget_copy(frame)
+    plain_first = sorted(found.values.items(), key=lambda one: found.ranks[one[0]])
+    known: dict[int, tuple[str, Any]] = {}
+    for name, value in [*given.items(), *plain_first]:
+        known.setdefault(id(value), (name, value))
+    with unseen():
+        starts = [tried(lambda one=one: one.grad_fn) for one in tensors]
+        return _saved(starts, [*known.values()])
+
+
+def _saved(starts: list, known: list[tuple[str, Any]]) -> Saved:
+    kept: list[tuple[str, Any]] = []
+    not_counted: Counter[str] = Counter()
+    walk = functions_behind(starts)
+    for node in list(itertools.islice(walk, MOST_FOLLOWED)):
+        for what, value in _saved_by(node):
+            if isinstance(value, torch.Tensor):
+                form = f"{as_tuple(shape_of(value))} {value.dtype}"
+                text = f"{node_name(node)}.{what} {form.replace('torch.', '')}"
+                kept.append((text, value))
+            else:
+                not_counted[value] += 1
+    memories, nowhere = placed(value for _, value in [*kept, *known])
+    not_counted.update(why for at, why in nowhere.items() if at < len(kept))
+    if next(walk, None):
+        not_counted[f"what is behind {MOST_FOLLOWED:,} operations"] += 1
+    found = []
+    for lane in lanes(memories):
+        here = [at for at in lane if at < len(kept)]
+        if here:
+            start = min(memories[at].start for at in here)
+            stop = max(memories[at].stop for at in here)
+            names = [known[at - len(kept)][0] for at in lane[len(here) :]]
+            said = [kept[at][0] for at in here]
+            found.append({"bytes": stop - start, "names": names, "saved": said})
+    found.sort(key=lambda one: -one["bytes"])
+    return Saved(sum(one["bytes"] for one in found), found, dict(not_counted))
+
+
+def _saved_by(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a node has saved: a name, and the tensor or why it cannot be had."""
+    for name in dir(node):
+        is_custom = name == "saved_tensors" and hasattr(node, "_raw_saved_tensors")
+        if not name.startswith("_saved_") and not is_custom:
+            continue
+        # A list is of hooks of its own; the first one tells for all.
+        raw = tried(lambda one=name: getattr(node, "_raw_" + one.lstrip("_")))
+        first = raw[0] if isinstance(raw, tuple) and raw else raw
+        if getattr(first, "unpack_hook", None) is not None:
+            yield name, "packed by a hook"
+            continue
+        try:
+            value = getattr(node, name)
+        except Exception as error:  # each node refuses in a way of its own
+            freed = "freed" in str(error)
+            yield name, "freed by backward" if freed else "changed in place"
+            continue
+        many = isinstance(value, tuple | list)
+        for at, one in enumerate(value if many else [value]):
+            if isinstance(one, torch.Tensor):
+                what = name.removeprefix("_saved_")
+                yield f"{what}[{at}]" if many else what, one

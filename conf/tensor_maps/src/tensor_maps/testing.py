@@ -10,9 +10,7 @@ import sys
 import torch
 
 from tensor_maps.relations import compare, why_not_reached
-from tensor_maps.words import count_of, listing
-
-MOST_TOLD = 5  # names
+from tensor_maps.words import few
 
 
 def assert_no_sharing(*values: object) -> None:
@@ -32,18 +30,6 @@ def assert_no_sharing(*values: object) -> None:
     __tracebackhide__ = True
     for one in compare(sys._getframe(1), "assert_no_sharing", values):
         if one.shares or not one.known:
-            raise AssertionError(one.why)
-
-
-def assert_sharing(*values: object) -> None:
-    """Assert that each two of the values have a byte of memory in common.
-
-    The values and errors are those of :func:`assert_no_sharing`. The message says why
-    two values don't share memory.
-    """
-    __tracebackhide__ = True
-    for one in compare(sys._getframe(1), "assert_sharing", values):
-        if not one.shares:
             raise AssertionError(one.why)
 
 
@@ -68,22 +54,5 @@ def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
         if why:
             cut.setdefault(why, []).append(name)
     if cut:
-        said = [f"{_few(names)}: {why}" for why, names in cut.items()]
+        said = [f"{few(names)}: {why}" for why, names in cut.items()]
         raise AssertionError("no gradient reaches " + "; ".join(said))
-
-
-def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
-    """Assert that ``loss.backward()`` gives no gradient to any of the tensors.
-
-    The values and errors are those of :func:`assert_gradient_reaches`.
-    """
-    __tracebackhide__ = True
-    frame, caller = sys._getframe(1), "assert_no_gradient_reaches"
-    whys = why_not_reached(frame, caller, loss, values)
-    if reached := [name for name, why in whys.items() if not why]:
-        raise AssertionError(f"a gradient reaches {_few(reached)}")
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - MOST_TOLD
-    return listing(names[:MOST_TOLD] + [count_of(more, "more tensor")] * (more > 0))

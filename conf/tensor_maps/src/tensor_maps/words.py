@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+MOST_NAMED = 3  # in one sentence
+
 
 def as_tuple(numbers: Sequence[int] | None) -> str:
     """Return a shape as Python writes it."""
@@ -20,6 +22,13 @@ def listing(words: Sequence[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def few(names: Sequence[str]) -> str:
+    """Return some names, and how many more there are."""
+    if len(names) <= MOST_NAMED:
+        return listing(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
 def size_of(number: int) -> str:

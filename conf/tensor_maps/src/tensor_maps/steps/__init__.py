@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 def steps(
     title: str | None = None,
     *,
-    names: Iterable[str] | None = None,
     turns: int | Iterable[int] = (3, 2, 1),
     follow: Iterable[Callable[..., Any]] = (),
 ) -> Steps:
@@ -25,4 +24,4 @@ def steps(
     """
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
-    return Steps(title, names=names, turns=turns, follow=follow)
+    return Steps(title, turns=turns, follow=follow)

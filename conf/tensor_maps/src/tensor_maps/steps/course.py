@@ -1,35 +1,88 @@
-"""Follows one frame through its statements: where it is, and what each one did."""
+"""Follows one frame through its statements: where it is, what each one did and wrote.
+
+What a frame prints is heard, whoever else prints meanwhile.
+"""
 
 from __future__ import annotations
 
 import ast
+import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from traceback import format_exc
 from types import FrameType
 from typing import Any
 
-from tensor_maps.steps.listen import MOST_PRINTED, MOST_PRINTED_IN_ALL, listen
 from tensor_maps.steps.look import Look, differences, look
-from tensor_maps.steps.step import Loop, Step
 from tensor_maps.steps.syntax import Region, Unit, line_range
 
 MOST_STEPS = 300
 MOST_LETTERS = 300
+# Of a loop, the first turns are steps, and all later ones together are one more; of a
+# loop within a loop, fewer are.
+MOST_TURNS = (3, 2, 1)
+MOST_PRINTED = 20_000  # characters of a step that are kept
+Hearing = Callable[[str], None]
+
+
+@dataclass(eq=False)
+class Loop:
+    """One run of a loop: where in the code a turn begins, its depth and its turn.
+
+    So many of its turns are ``shown`` as steps.
+    """
+
+    node: ast.stmt
+    begins: int
+    depth: int
+    shown: int
+    turn: int = 1
+
+
+@dataclass(eq=False)
+class Step:
+    """One step, before it is drawn: where, and what was seen before and after.
+
+    Its lines in the code shown are ``shift`` after those of its statement, and
+    ``left_out`` counts the letters of what it printed that were not kept.
+    """
+
+    unit: Unit
+    turns: list[tuple[Loop, int]]
+    printed: str
+    raised: str
+    differ: dict[str, frozenset[str]]
+    before: Look
+    after: Look
+    collapsed: bool
+    shift: int
+    left_out: int
+
+    def place(self) -> dict:
+        """Return the lines of the statement, and the turn of each loop around it."""
+        return {
+            "first": self.unit.first + self.shift,
+            "last": self.unit.last + self.shift,
+            "turn": [[turn, loop.turn] for loop, turn in self.turns],
+        }
+
+    @property
+    def changed(self) -> list[str]:
+        """The names that are there and whose facts changed."""
+        return [name for name, kinds in self.differ.items() if "gone" not in kinds]
 
 
 @dataclass(eq=False)
 class Noted:
     """The steps of all frames that one :class:`Steps` watches, in the order they end.
 
-    ``names`` and ``turns`` are those that were asked for.
+    ``turns`` is how many of a loop are steps, as :class:`Steps` has it.
     """
 
-    names: tuple[str, ...] | None
     turns: tuple[int, ...]
     steps: list[Step] = field(default_factory=list)
     not_shown: int = 0
-    room: int = MOST_PRINTED_IN_ALL
     failed: str = ""
 
 
@@ -53,7 +106,7 @@ class Course:
         """Look for the first time; ``within`` a line, its statement has begun."""
         try:
             if self._seen is None:
-                self._seen = look(frame.f_locals, names=self.noted.names)
+                self._seen = look(frame.f_locals)
             if within:
                 self._unit = self.region.units.get(frame.f_lineno)
                 self._began = frame.f_lasti
@@ -79,16 +132,9 @@ class Course:
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
         self._raised = (said[:MOST_LETTERS], isinstance(error, StopIteration))
 
-    def end(self, namespace: Any, is_lost: bool = False) -> None:
-        """Note the last step, unless there is no namespace to look at any more.
-
-        ``is_lost`` says that lines were not told: all from the last statement on that
-        was is one step.
-        """
+    def end(self, namespace: Any) -> None:
+        """Note the last step, unless there is no namespace to look at any more."""
         try:
-            if is_lost and self._unit is not None:
-                self._loops, self._turns = [], []
-                self._unit = self.region.rest(self._unit)
             left, self._loops = self._loops[::-1], []
             if namespace is not None:
                 self._finish(left, namespace)
@@ -104,10 +150,8 @@ class Course:
         self.noted.failed = self.noted.failed or format_exc()
 
     def _hear(self, text: str) -> None:
-        room = min(MOST_PRINTED - len(self._heard), self.noted.room)
-        kept = text[: max(0, room)]
+        kept = text[: MOST_PRINTED - len(self._heard)]
         self._heard += kept
-        self.noted.room -= len(kept)
         self._left_out += len(text) - len(kept)
 
     # -- Statements and loops
@@ -168,7 +212,7 @@ class Course:
             return
         if isinstance(names, FrameType):
             names = names.f_locals  # not before: it takes time
-        now = look(names, was, unit=unit, names=noted.names)
+        now = look(names, was, unit)
         printed, left_out = self._heard, self._left_out
         self._heard, self._left_out = "", 0
         raised = self._raised[0] if self._raised else ""
@@ -182,3 +226,58 @@ class Course:
                 shift=self.region.shift, left_out=left_out,
             )
         )  # fmt: skip
+
+
+# What is printed ----------------------------------------------------------------------
+
+_lock = threading.RLock()
+_streams: dict[int, _Stream] = {}
+
+
+class _Stream:
+    """A stream whose ``write`` is heard: by frames, each with its owner."""
+
+    def __init__(self, stream: Any) -> None:
+        # A notebook's stream may have a function of its own there already.
+        self.stream, self.earlier = stream, vars(stream).get("write")
+        self.frames: dict[int, list[tuple[object, Hearing]]] = {}
+        write = stream.write
+
+        def hear(text: str) -> Any:
+            # Who prints is on the stack: no other thread is, no coroutine that waits.
+            frame, told = sys._getframe(1), []
+            while frame is not None and self.frames:
+                for owner, tell in tuple(self.frames.get(id(frame), ())):
+                    if owner not in told:  # of its frames the innermost is told
+                        told.append(owner)
+                        tell(text)
+                frame = frame.f_back
+            return write(text)
+
+        self.hear = stream.write = hear
+
+    def put_back(self) -> None:
+        if vars(self.stream).get("write") is self.hear:  # nobody else took over
+            del self.stream.write
+            if self.earlier is not None:
+                self.stream.write = self.earlier
+
+
+def listen(frame: int, owner: object, tell: Hearing) -> Callable[[], None]:
+    """Tell what the frame of this id writes to ``sys.stdout``; return what ends it."""
+    stream, one = sys.stdout, (owner, tell)
+    if not hasattr(stream, "__dict__"):
+        return lambda: None
+    with _lock:
+        heard = _streams.get(id(stream)) or _Stream(stream)
+        _streams[id(stream)] = heard
+        heard.frames.setdefault(frame, []).append(one)
+
+    def end() -> None:
+        with _lock:
+            heard.frames[frame].remove(one)
+            heard.frames = {frame: ones for frame, ones in heard.frames.items() if ones}
+            if not heard.frames and _streams.pop(id(stream), None):
+                heard.put_back()
+
+    return end

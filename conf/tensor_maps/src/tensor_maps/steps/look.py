@@ -7,32 +7,30 @@ import ctypes
 import gc
 import weakref
 import zlib
-from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 import torch
 
-from tensor_maps.find import PLAIN, Found, find
+from tensor_maps.find import Found, find
 from tensor_maps.memory import array_address, array_reach
 from tensor_maps.observe import observe
 from tensor_maps.reading import is_array, readable, storage_address, tried, unseen
-from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of, rebound_in
+from tensor_maps.steps.syntax import Unit, bound_in, names_in, nodes_of
 from tensor_maps.ways import node_name
 
 # Names that can be drawn and said in full after a statement, and names in a picture.
 MOST_OBSERVED, MOST_DRAWN = 40, 5
-# Bytes that are read after a statement; of what has no room, so many elements are. Of
-# a tensor on another device, so many bytes are fetched.
-MOST_BYTES, SAMPLES, MOST_FETCHED_BYTES = 2**26, 2**14, 2**12
+# Bytes that are read after a statement, and of a tensor on another device.
+MOST_BYTES, MOST_FETCHED_BYTES = 2**26, 2**12
 
 
 class Fact(NamedTuple):
     """What is compared of one tensor or array from look to look; it keeps none alive.
 
-    ``values`` is a digest of all values in their order, or of some if it begins with
-    "~"; None if nothing was read. A weak reference to a tensor itself would make
+    ``values`` is a digest of all values in their order, None if they were not read. A
+    weak reference to a tensor itself would make
     ``torch.utils.swap_tensors`` refuse, and one to an array ``ndarray.resize``: so an
     object is known by its id, its type and its storage. Another tensor with the id of
     one that was freed in the same statement is taken for it if it is on the same
@@ -80,19 +78,13 @@ class Fact(NamedTuple):
 
     def are_values_other(self, was: Fact) -> bool:
         """Whether values differ; of what was not read alike, the version tells."""
-        one, two = was.values, self.values
-        if one and two and (one[0] == "~") == (two[0] == "~"):
-            return one != two
+        if was.values and self.values:
+            return was.values != self.values
         return was.version != self.version and not _is_meta(self)
 
 
 def _is_meta(fact: Fact) -> bool:
     return getattr(fact.form[3], "type", "") == "meta"
-
-
-TENSORS = (torch.Tensor, torch.nn.Parameter)
-# Of these no statement without a call runs code of the program.
-QUIET = frozenset({*PLAIN, *TENSORS})
 
 
 def fact_of(value: Any, reader: Reader) -> Fact:
@@ -110,43 +102,38 @@ def fact_of(value: Any, reader: Reader) -> Fact:
             size,
             values=values or tried(lambda: reader.values(value)),
         )
-    if type(value) in TENSORS:
-        try:
-            return _tensor_fact(value, reader, lambda read, otherwise=None: read())
-        except Exception:  # an inference tensor, a sparse one
-            pass
-    return _tensor_fact(value, reader, tried)
+    return _tensor_fact(value, reader)
 
 
-def _tensor_fact(value: torch.Tensor, reader: Reader, ask: Callable[..., Any]) -> Fact:
-    """Return the fact of a tensor; ``ask`` calls what a tensor may refuse to tell.
-
-    It is quick, as there may be many tensors, and leaves a lazy copy lazy.
-    """
-    storage, item = ask(value.untyped_storage), value.element_size()
+def _tensor_fact(value: torch.Tensor, reader: Reader) -> Fact:
+    """Return the fact of a tensor: quickly, as there may be many; lazy copies stay."""
+    storage, item = tried(value.untyped_storage), value.element_size()
     address = stop = 0
     if storage is not None:
-        address = ask(lambda: torch._C._data_address(value), 0)
+        address = tried(lambda: torch._C._data_address(value), 0)
         stop = address and address + int(storage.nbytes())
-    offset, size = ask(value.storage_offset, 0) * item, ask(value.numel, 0) * item
-    is_conj, is_neg = ask(value.is_conj, False), ask(value.is_neg, False)
-    is_leaf, function = ask(lambda: value.is_leaf, False), ask(lambda: value.grad_fn)
-    retains = not is_leaf and ask(lambda: value.retains_grad, False)
-    gradient = ask(lambda: value.grad) if is_leaf or retains else None
+    offset, size = tried(value.storage_offset, 0) * item, tried(value.numel, 0) * item
+    is_conj, is_neg = tried(value.is_conj, False), tried(value.is_neg, False)
+    is_leaf, function = (
+        tried(lambda: value.is_leaf, False),
+        tried(lambda: value.grad_fn),
+    )
+    retains = not is_leaf and tried(lambda: value.retains_grad, False)
+    gradient = tried(lambda: value.grad) if is_leaf or retains else None
     # A storage can be resized under a tensor, which must not be read then.
     is_there = address and address + offset + size <= stop and value.is_cpu
     is_plain = not (is_conj or is_neg or value.is_nested)
     values = None
-    if is_there and is_plain and ask(value.is_contiguous, False):
+    if is_there and is_plain and tried(value.is_contiguous, False):
         values = reader.stretch(address + offset, size)
     return Fact(
         (id(value), type(value)),
         None if storage is None else weakref.ref(storage),
         (address, offset, is_conj, is_neg),
-        (ask(lambda: value.shape), ask(value.stride), value.dtype, value.device),
+        (tried(lambda: value.shape), tried(value.stride), value.dtype, value.device),
         (address, stop),
         size,
-        ask(lambda: value._version),
+        tried(lambda: value._version),
         value.requires_grad,
         retains,
         function and node_name(function),
@@ -182,19 +169,17 @@ class Reader:
         else:  # of a subclass slices may be others
             kinds = (kind for kind in type(value).__mro__ if kind.__name__ == "ndarray")
             data = value.view(type=next(kinds))
-        # Of elements that are one in memory one is read, and of too many some.
+        # Of elements that are one in memory one is read.
         strides = data.stride() if is_tensor else data.strides
         data = data[tuple(slice(0, None if step else 1) for step in strides)]
-        mark = "~" if data.nbytes > self.room else ""
-        while mark and prod(data.shape) > SAMPLES:
-            longest = data.shape.index(max(data.shape))
-            data = data[(slice(None),) * longest + (slice(None, None, 2),)]
+        if data.nbytes > self.room:
+            return None
         self.room -= data.nbytes
         if not is_tensor:
-            return mark + _digits(data.tobytes())
+            return _digits(data.tobytes())
         plain = data.resolve_conj().resolve_neg().cpu().contiguous()
         start = storage_address(plain) + plain.storage_offset() * plain.element_size()
-        return mark + _digits((ctypes.c_char * plain.nbytes).from_address(start))
+        return _digits((ctypes.c_char * plain.nbytes).from_address(start))
 
 
 def _digits(data: Any) -> str:
@@ -205,8 +190,8 @@ class Look(NamedTuple):
     """One look: what is compared, what can be drawn, and what was left out.
 
     ``names`` is how many names there are, ``more`` counts items of long containers.
-    ``unread`` has the bytes of what was not read, or not all of it, though the
-    statement may have written to it.
+    ``unread`` has the bytes of what was not read, though the statement may have written
+    to it.
     """
 
     facts: dict[str, Fact]
@@ -216,17 +201,11 @@ class Look(NamedTuple):
     unread: dict[str, int] = {}
 
 
-def look(
-    namespace: Any,
-    was: Look | None = None,
-    unit: Unit | None = None,
-    *,
-    names: Iterable[str] | None = None,
-) -> Look:
+def look(namespace: Any, was: Look | None = None, unit: Unit | None = None) -> Look:
     """Look at the tensors of a namespace, as if nobody had looked.
 
     ``was`` is the look before, and ``unit`` the statement that has run: what it names
-    is read first. Of ``names``, if given, only those are looked at.
+    is read first.
     """
     if torch.cuda.is_initialized() and tried(torch.cuda.is_current_stream_capturing):
         return was or Look({}, observe({}), 0)  # to read would break the CUDA graph
@@ -235,21 +214,16 @@ def look(
     try:
         with unseen():
             asked = names_in(unit) if unit is not None else frozenset()
-            found = find(namespace, asked, names)
-            used = [n for n in asked if n in namespace or n not in HARMLESS]
-            held = (type(namespace.get(name, unit)) for name in used)
-            is_quiet = unit is not None and QUIET.issuperset(held)
-            if is_quiet and was is not None:  # what was there may have run code
-                is_quiet = rebound_in(unit) <= was.facts.keys()
-            return _look(found, was, unit, is_quiet)
+            found = find(namespace, asked)
+            return _look(found, was, unit)
     finally:
         if collects:
             gc.enable()
 
 
-def _look(found: Found, was: Look | None, unit: Unit | None, is_quiet: bool) -> Look:
+def _look(found: Found, was: Look | None, unit: Unit | None) -> Look:
     before = was.facts if was is not None else {}
-    facts, unread = _read(found, before, unit, is_quiet)
+    facts, unread = _read(found, before, unit)
     notes = (len(facts), found.more, unread)
     changed = {name for name, fact in facts.items() if before.get(name) is not fact}
     at = {name: number for number, name in enumerate(facts)}
@@ -278,7 +252,7 @@ def _look(found: Found, was: Look | None, unit: Unit | None, is_quiet: bool) -> 
 
 
 def _read(
-    found: Found, before: dict[str, Fact], unit: Unit | None, is_quiet: bool
+    found: Found, before: dict[str, Fact], unit: Unit | None
 ) -> tuple[dict[str, Fact], dict[str, int]]:
     """Return the facts with their values, and the bytes of what was not read.
 
@@ -286,79 +260,39 @@ def _read(
     What is as it was before keeps its fact.
     """
     may_write = unit is None or may_write_elsewhere(unit)
-    kept = _untouched(found, before) if is_quiet and not may_write else {}
-    facts = {name: kept.get(name) for name in found.values}
+    facts: dict[str, Fact] = {}
     unread, reader = {}, Reader()
 
     def turn(name: str) -> tuple[bool, int]:
         is_beside = name in before and name not in found.asked
         return is_beside, tried(lambda: found.values[name].nbytes, 0)
 
-    for name in sorted(facts.keys() - kept.keys(), key=turn):
+    for name in sorted(found.values, key=turn):
         fact, earlier = fact_of(found.values[name], reader), before.get(name)
-        if not fact.values or fact.values[0] == "~":
+        if not fact.values:
             is_named = earlier is None or name in found.asked
             if fact.bytes and not _is_meta(fact) and (may_write or is_named):
                 unread[name] = fact.bytes
         facts[name] = earlier if earlier == fact else fact
+    facts = {name: facts[name] for name in found.values}
     return facts, {name: unread[name] for name in facts if name in unread}
 
 
-def _untouched(found: Found, before: dict[str, Fact]) -> dict[str, Fact]:
-    """Return the facts of tensors that a statement did not touch, which runs no code.
-
-    It does not name them, nor what is near in memory, and their version is as it was.
-    """
-    named = [fact for name, fact in before.items() if name in found.asked]
-    named += [fact.gradient for fact in named if fact.gradient]
-    ends = [end for fact in named for end in fact.memory if end]
-    low, high = min(ends, default=0), max(ends, default=0)
-
-    def is_apart(fact: Fact | None) -> bool:
-        return fact is None or fact.memory[1] <= low or high <= fact.memory[0]
-
-    def is_untouched(value: Any, fact: Fact) -> bool:
-        return (
-            fact.id == (id(value), type(value))
-            and fact.version is not None
-            and value._version == fact.version
-            and 0 != fact.place[0] == torch._C._data_address(value)
-            and is_apart(fact)
-            and is_apart(fact.gradient)
-        )
-
-    return {
-        name: fact
-        for name, fact in before.items()
-        if fact.id[1] in TENSORS
-        and name not in found.asked
-        and is_untouched(found.values.get(name), fact)
-    }
-
-
-# What cannot write to a tensor, other than one that it is given by name.
-HARMLESS = frozenset({
-    *("bool", "float", "getattr", "hasattr", "id", "int", "isinstance", "len", "list"),
-    *("print", "range", "repr", "str", "tuple", "type"),
-})  # fmt: skip
-_MAY_CALL = (
-    *(ast.With, ast.AsyncWith, ast.For, ast.AsyncFor, ast.comprehension),
+# What runs code that a statement does not show, less what cannot write to a tensor.
+CALLS = (
+    *(ast.Call, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor, ast.comprehension),
     *(ast.Await, ast.Yield, ast.YieldFrom, ast.ClassDef),
 )
+HARMLESS = {"float", "getattr", "id", "int", "len", "print", "range", "repr", "str"}
+HARMLESS |= {"hasattr", "isinstance", "type"}
 
 
 @lru_cache(maxsize=1024)
 def may_write_elsewhere(unit: Unit) -> bool:
-    """Whether a statement may write to what it does not name.
-
-    A call may, and what runs an iterator or a context manager.
-    """
-    calls = any(
-        isinstance(node, _MAY_CALL)
-        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") not in HARMLESS)
-        for node in nodes_of(unit)
-    )
-    return calls or bool(getattr(unit.node, "decorator_list", ()))
+    """Whether a statement may write to what it does not name."""
+    calls = [node for node in nodes_of(unit) if isinstance(node, CALLS)]
+    called = (getattr(getattr(one, "func", None), "id", "") for one in calls)
+    return not HARMLESS.issuperset(called)
 
 
 def differences(

@@ -9,7 +9,7 @@ from itertools import takewhile
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from tensor_maps.steps.step import Step
+from tensor_maps.steps.course import Step
 from tensor_maps.steps.syntax import PATHS, names_in, nodes_of, root_of
 
 if TYPE_CHECKING:
@@ -79,11 +79,6 @@ def dtype_of(fact: Fact) -> str:
     return str(fact.form[2]).removeprefix("torch.")
 
 
-def is_read(fact: Fact) -> bool:
-    """Whether all values of a tensor were read."""
-    return bool(fact.values) and fact.values[0] != "~"
-
-
 def _new(step: Step, name: str, entry: dict[str, dict], fresh: list[str]) -> New:
     known = [other for other in entry if other not in fresh[fresh.index(name) :]]
     seen, here, before = entry[name], step.after.facts[name], step.before.facts
@@ -125,7 +120,7 @@ def _copied(
     there = {n: before[n] for n in known if n in before and root_of(n) in read}
     alike = [n for n, fact in there.items() if fact.form[0] == here.form[0]]
     casts = [n for n in alike if dtype_of(there[n]) != dtype_of(here)]
-    may_be = [n for n in alike if is_read(here) and n not in casts]
+    may_be = [n for n in alike if here.values and n not in casts]
     may_be = [n for n in may_be if there[n].values in (here.values, None)]
     equal = [n for n in may_be if there[n].values]
     taken = {_taken_of(one, equal) for one in nodes if made is None}
@@ -137,13 +132,13 @@ def _copied(
         fact = there[source]
         # In another order, and of what is expanded, values are not compared.
         is_hidden = words & RESHAPING or 0 in (fact.form[1] or ())
-        is_hidden = is_hidden or not is_read(here)
+        is_hidden = is_hidden or not here.values
         is_whole = prod(fact.form[0] or ()) == prod(here.form[0] or ())
-        is_direct = made is not None and is_whole and fact.memory[0]
+        is_direct = made is not None and is_whole
         if dtype_of(fact) != dtype_of(here):
             how = "cast" if is_direct else ""
         elif source in equal or (is_direct and is_hidden and not words & CONVERTING):
-            how = "copy"
+            how = "copy" if fact.memory[0] else ""
     elif not taken and _words_in(nodes) & COPYING:
         how, source = "copy", _with_key_of(name, equal)
         if not equal and "other" not in step.differ[name]:

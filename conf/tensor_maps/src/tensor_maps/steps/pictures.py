@@ -10,9 +10,9 @@ import torch
 
 from tensor_maps.pen import COLOURS, printable
 from tensor_maps.scene import Drawing, draw_scene
+from tensor_maps.steps.course import Step
 from tensor_maps.steps.look import MOST_DRAWN
 from tensor_maps.steps.news import NEW, entries_of, news_of
-from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import names_in, root_of
 from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.words import count_of

@@ -41,7 +41,6 @@ class Region:
 
     def __init__(self, body: list[ast.stmt], shift: int = 0) -> None:
         self.shift = shift
-        self.last = body[-1].end_lineno if body else 0
         self.units: dict[int, Unit] = {}
         for unit in units_of(body, ()):
             for line in range(unit.first, unit.last + 1):
@@ -49,12 +48,6 @@ class Region:
                 known = self.units.setdefault(line, unit)
                 if known is not unit and unit.node not in known.also:
                     known.also += (unit.node,)
-
-    def rest(self, unit: Unit) -> Unit:
-        """Return all from a statement on as one, where the others were not seen."""
-        later = dict.fromkeys(u for u in self.units.values() if u.first >= unit.first)
-        nodes = [unit.node for unit in later]
-        return Unit(ast.Module(nodes, []), unit.first, self.last, ())
 
 
 def _source_of(code: CodeType, names: dict) -> tuple[list[str], ast.Module]:
@@ -177,15 +170,6 @@ def bound_in(unit: Unit) -> frozenset[str]:
         elif isinstance(node, ast.MatchMapping):
             found.add(node.rest)
     return frozenset(found - {None})
-
-
-@lru_cache(maxsize=1024)
-def rebound_in(unit: Unit) -> frozenset[str]:
-    """Return the names that a statement reads and binds: their old value is gone."""
-    nodes = [*nodes_of(unit)]
-    read = {n.id for n in nodes if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
-    read |= {ast.unparse(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
-    return bound_in(unit) & read
 
 
 @lru_cache(maxsize=1024)

@@ -9,15 +9,14 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from math import prod
 from typing import Any
 
 import torch
 
 from tensor_maps.memory import NO_DATA
 from tensor_maps.reading import unseen
-from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, is_read, news_of
-from tensor_maps.steps.step import Step
+from tensor_maps.steps.course import Step
+from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, news_of
 from tensor_maps.steps.syntax import (
     DEFINITIONS,
     names_in,
@@ -25,7 +24,7 @@ from tensor_maps.steps.syntax import (
     paths_in,
     root_of,
 )
-from tensor_maps.words import as_tuple, count_of, listing, size_of
+from tensor_maps.words import as_tuple, count_of, few, listing, size_of
 
 # Sentences that a step has, and names that a sentence has; letters of all sentences,
 # and of values that differ from name to name.
@@ -34,7 +33,7 @@ CHANGED_HANDS = NEW | {"gone"}
 FORM = "shape", "strides", "dtype", "device"
 # What is said first of names that there were before; what is said once is enough.
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
-MOST_ELEMENTS = 2**20  # of a tensor whose bytes are compared
+MOST_COMPARED = 2**22  # bytes of a memory in which those of two names are compared
 # Of these nodes is an index that is written out in numbers: it makes a view.
 WRITTEN_OUT = ast.Constant | ast.Slice | ast.Tuple | ast.UnaryOp | ast.USub | ast.Load
 # Of [one|many] the first is said of one name, the second of several.
@@ -78,13 +77,6 @@ def _filled(sentence: str, names: Sequence[str]) -> str:
     at = 1 + (len(names) > 1)
     text = re.sub(r"\[([^|\]]*)\|([^\]]*)\]", lambda found: found[at], sentence)
     return text.replace("{names}", few(names))
-
-
-def few(names: Sequence[str]) -> str:
-    """Return some names, and how many more there are."""
-    if len(names) <= MOST_SAID:
-        return listing(list(names))
-    return f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
 def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
@@ -157,9 +149,9 @@ def is_written(step: Step, name: str) -> bool:
     kinds, was, now = step.differ[name], step.before.facts[name], step.after.facts[name]
     if kinds & {"other", "storage", "form"}:
         return False
-    if "values" in kinds and was.values and now.values:
+    is_known = was.values and now.values
+    if "values" in kinds and is_known:
         return True
-    is_known = is_read(was) and is_read(now)
     has_data = entries_of(step).get(name, {}).get("memory") != NO_DATA
     is_formed = any("form" in one for one in step.differ.values())
     return "version" in kinds and not is_known and has_data and not is_formed
@@ -254,7 +246,7 @@ class _Words:
         elif each := _each(names, values, "{} now holds {}"):
             yield f"{each}.{end}"
         else:
-            is_known = all(is_read(self.now[name]) for name in names)
+            is_known = all(self.now[name].values for name in names)
             yield say("different" if is_known else "written", names, end=end)
         with unseen():
             overlap = any(map(self._reads_what_it_writes, nodes_of(self.step.unit)))
@@ -277,7 +269,7 @@ class _Words:
         for other, places in map(self._places, read if storage is not None else ()):
             # Where all are the same, each is read before it is written.
             is_same = other != storage or torch.equal(places, written)
-            if not is_same and torch.isin(places, written).any():
+            if not is_same and torch.isin(*map(torch.flatten, (places, written))).any():
                 return True
         return False
 
@@ -286,16 +278,15 @@ class _Words:
         observed, number, places = self.step.after.observed, None, None
         if seen := self.entry.get(ast.unparse(node)):
             # NumPy reads all before it writes.
-            is_few = prod(seen["shape"] or ()) <= MOST_ELEMENTS
-            number = seen["storage"] if is_few and seen["kind"] != "array" else None
-            windows = [] if number is None else observed["storages"][number]["windows"]
-            for one in windows:
+            number = seen["storage"] if seen["kind"] != "array" else None
+            storage = {} if number is None else observed["storages"][number]
+            if not 0 < storage.get("bytes", 0) <= MOST_COMPARED:
+                return None, None
+            every = torch.arange(storage["bytes"], device="cpu")
+            for one in storage["windows"]:
                 if observed["tensors"][one["tensor"]] is seen:
-                    both = zip(one["shape"], one["stride_bytes"], strict=True)
-                    places = torch.tensor(one["offset_bytes"], device="cpu")
-                    for length, stride in both:
-                        steps = torch.arange(length, device="cpu") * stride
-                        places = places.unsqueeze(-1) + steps
+                    window = one["shape"], one["stride_bytes"], one["offset_bytes"]
+                    places = every.as_strided(*window)
         elif isinstance(node, ast.Subscript):
             if all(isinstance(one, WRITTEN_OUT) for one in ast.walk(node.slice)):
                 number, places = self._places(node.value)

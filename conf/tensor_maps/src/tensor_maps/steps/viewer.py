@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -38,24 +36,19 @@ def asset(name: str) -> str:
 def steps_page(data: dict, key: str = "step") -> str:
     """Return steps as one HTML file, which needs nothing else and loads nothing.
 
-    Its own security policy lets no other script run. Without scripts it is a list.
-    ``key`` begins the address of a step, as in ``#step-3``; it is empty in a frame,
-    which has no address, and no list: its events are listed below it.
+    Without scripts it is a list. ``key`` begins the address of a step, as in
+    ``#step-3``; it is empty in a frame, which has no address, and no list: its events
+    are listed below it.
     """
     data = _shown(data)
     script = asset("steps.js") + asset("page.js")
     style = asset("steps.css") + asset("page.css")
-    policy = (
-        f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
-        f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
-    )
     # Drawings are alike: packed they take a tenth, and hold no end of an element.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
     code = escape("\n".join(data["code"]))
     listed = _listed(data, enumerate(data["steps"], 1), with_output=True)
     return Template(asset("page.html")).substitute(
-        policy=escape(policy, quote=False),
         title=escape(" ".join(data["title"].split())),
         style=style,
         key=escape(key),
@@ -64,20 +57,6 @@ def steps_page(data: dict, key: str = "step") -> str:
         data=packed,
         script=script,
     )
-
-
-def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
-    """Write steps to one HTML file, in the place of any file of that name.
-
-    Raises ``ValueError`` if the name does not end in ``.html``: no file of another kind
-    is replaced.
-    """
-    path = Path(path)
-    if path.suffix != ".html":
-        raise ValueError(
-            f"steps are saved as HTML: name the file like bug.html, not {path}"
-        )
-    path.write_text(steps_page(data), encoding="utf-8", newline="\n")
 
 
 def steps_frame(data: dict) -> str:
@@ -110,11 +89,6 @@ def _shown(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _shown(part) for name, part in value.items()}
     return [*map(_shown, value)] if isinstance(value, list | tuple) else value
-
-
-def _policy_hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _listed(

@@ -1,4 +1,4 @@
-"""Watches code run, and keeps what each statement did: :class:`Steps`."""
+"""Watches a block, a text or a cell run, and keeps what each statement did."""
 
 from __future__ import annotations
 
@@ -11,56 +11,68 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 from tensor_maps.reading import forget_copy
-from tensor_maps.steps.course import Course, Noted
+from tensor_maps.steps.course import MOST_TURNS, Course, Noted, Step
 from tensor_maps.steps.pictures import data_of
-from tensor_maps.steps.step import MOST_TURNS, Step, Told
 from tensor_maps.steps.syntax import Region, function_body, with_block
 from tensor_maps.steps.tell import event_of, step_words
 from tensor_maps.steps.tracer import Starts, Tracer, Watched, tracer
-from tensor_maps.steps.viewer import save_steps, steps_frame
+from tensor_maps.steps.viewer import steps_frame, steps_page
 from tensor_maps.words import count_of
 
+MAGIC = "%%steps"
 MOST_LINE = 44  # letters of a step's code in the list
 # Code that is run from a text has a file name of its own: its source is found by it.
 _file_names = (f"<steps-{number}>" for number in itertools.count(1))
+
+
+@dataclass(frozen=True)
+class Told:
+    """One step, as it is told: ``seen[3]`` returns the third.
+
+    ``lines`` are the first and the last line of the statement in the code shown, from
+    1; ``event`` is what happened ("appears", "shares", "written", "cut", "gradient",
+    "raises" or "changes"), or None; ``printed`` is the text that it printed, and
+    ``raised`` the exception, or nothing; ``turn`` has, for each loop around it, the
+    iteration and how many there were.
+    """
+
+    said: str
+    code: str
+    event: str | None
+    printed: str
+    raised: str
+    lines: tuple[int, int]
+    turn: tuple[tuple[int, int], ...] = ()
 
 
 class Steps:
     """What happened to tensors and arrays, statement by statement.
 
     After each statement of the watched code, it looks at the names in the frame:
-    tensors, NumPy arrays, parameters and buffers of modules (``net.weight``), and the
-    tensors in lists, tuples and dicts (``losses[0]``). It watches functions that the
-    code calls only if you name them in ``follow``. The effects of other functions show
-    up after the statement. The first iterations of a loop are steps, and all later ones
-    together are one more. If the code raises, the error is passed on and the steps
-    before it are kept.
-
-    It doesn't keep a tensor alive or modify one. Debuggers and coverage tools still get
-    all of their events.
+    tensors, NumPy arrays, and what modules (``net.weight``), lists, tuples and dicts
+    hold (``losses[0]``). What a called function did shows up after the statement. All
+    later iterations of a loop are one step. If the code raises, the error is passed on
+    and the steps before it are kept. It doesn't keep a tensor alive or modify one.
 
     Parameters
     ----------
     title
         The heading above the steps.
-    names
-        The names to look at, such as ``["w", "net"]``. None means all.
     turns
-        How many iterations of a loop are steps. The first number is for an outer loop,
-        the next for a loop inside it, and so on. The last number is for all deeper
-        loops. A single number is for all loops.
+        How many iterations of a loop are steps: of an outer loop, of a loop inside it,
+        and so on; the last number is for all deeper loops.
     follow
         Functions whose statements are also steps.
 
     Raises
     ------
-    TypeError or ValueError
-        If an argument is invalid. The message says what is allowed.
     RuntimeError
         When watching begins, if the source cannot be read.
     """
@@ -69,7 +81,6 @@ class Steps:
         self,
         title: str | None = None,
         *,
-        names: Iterable[str] | None = None,
         turns: int | Iterable[int] = MOST_TURNS,
         follow: Iterable[Callable[..., Any]] = (),
     ) -> None:
@@ -78,20 +89,17 @@ class Steps:
                 f"the title of steps is text, not {type(title).__name__}; to watch a "
                 "function, write `with steps(follow=[function]):`"
             )
-        only = None if names is None else tuple(names)
-        if isinstance(names, str) or not all(isinstance(n, str) for n in only or ()):
-            raise TypeError(f"names is a list of names, as ['w', 'z'], not {names!r}")
         most = (turns,) if isinstance(turns, int) else tuple(turns)
         if not most or not all(type(turn) is int and turn > 0 for turn in most):
             raise ValueError(
                 f"turns is a number from 1, or several as in (3, 2, 1), not {turns!r}"
             )
-        self.title, self._names, self._turns = title or "steps", only, most
+        self.title, self._turns = title or "steps", most
         self._follow = {id(code): code for code in map(_code_of, follow)}
         self._clear()
 
     def _clear(self) -> None:
-        self._noted = Noted(self._names, self._turns)
+        self._noted = Noted(self._turns)
         self._code: list[str] = []
         self._course: Course | None = None
         self._tracer: Tracer | None = None  # of the thread that is watched
@@ -118,8 +126,8 @@ class Steps:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         """Stop watching; an exception passes."""
         frame = sys._getframe(1)
-        is_lost = self._watched.leave(frame)
-        self.stop(frame.f_locals, error, is_lost)
+        is_lost = self._watched.leave(frame)  # as after a breakpoint()
+        self.stop(None if is_lost else frame.f_locals, error)
         forget_copy(frame)
 
     def run(
@@ -174,23 +182,18 @@ class Steps:
 
         self._expect(starts)
 
-    def stop(
-        self,
-        names: Any = None,
-        error: BaseException | None = None,
-        is_lost: bool = False,
-    ) -> None:
+    def stop(self, names: Any = None, error: BaseException | None = None) -> None:
         """End what :meth:`follow` has begun.
 
-        The others are of code that has ended and that was not told so: its names, what
-        it raised, and whether lines of it were not told.
+        The others are of code that has ended and that was not told so: its names, if
+        all of its lines were told, and what it raised.
         """
         if self._tracer is None:
             return
         waiting = self._tracer.release(self._noted, self._starts)
         if error is not None:
             self._course.raises(error)
-        self._course.end(names, is_lost)
+        self._course.end(names)
         for course in waiting:  # of generators that wait
             course.end(None)
         self._tracer = self._watched = self._starts = None
@@ -226,7 +229,7 @@ class Steps:
         return self._noted.steps
 
     def __len__(self) -> int:
-        """How many steps there are."""
+        """Return how many steps there are."""
         return len(self._noted.steps)
 
     def __iter__(self) -> Iterator[Told]:
@@ -243,10 +246,6 @@ class Steps:
                 f"there is no step {number}: there are {len(self)}, counted from 1"
             )
         return self._tell(self._noted.steps[number - (number > 0)])
-
-    def __bool__(self) -> bool:
-        """Return True, also without a step."""
-        return True
 
     def _tell(self, step: Step) -> Told:
         place = step.place()
@@ -292,8 +291,13 @@ class Steps:
         return data_of(noted.steps, self.title, self._code, noted.not_shown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the steps as one HTML file that needs nothing else to be shown."""
-        save_steps(self.data(), path)
+        """Write the steps as one file, which ends in ``.html`` and needs no other."""
+        if Path(path).suffix != ".html":
+            raise ValueError(
+                f"steps are saved as HTML: name the file like bug.html, not {path}"
+            )
+        page = steps_page(self.data())
+        Path(path).write_text(page, encoding="utf-8", newline="\n")
 
     def _repr_html_(self) -> str:
         return steps_frame(self.data())
@@ -307,3 +311,60 @@ def _code_of(function: Any) -> CodeType:
         kind = type(function).__name__
         raise TypeError(f"steps watches functions written in Python, not {kind}")
     return code
+
+
+# In a notebook ------------------------------------------------------------------------
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook the cell magic ``%%steps``, with ``%load_ext tensor_maps``.
+
+    The cell runs as without it, with its last value and with ``await``, and then its
+    steps are shown, also if it raises. What stands behind ``%%steps`` is the title.
+    """
+    if hasattr(shell, "tensor_maps_cells"):
+        return
+    cells = shell.tensor_maps_cells = _Cells(shell)
+    shell.input_transformers_cleanup.append(cells.without_magic)
+    shell.events.register("pre_run_cell", cells.begin)
+    shell.events.register("post_run_cell", cells.end)
+
+
+class _Cells:
+    """The cells of one shell that begin with ``%%steps``."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.seen: Steps | None = None
+
+    def without_magic(self, lines: list[str]) -> list[str]:
+        """Empty the first line, so that the cell runs as any other does."""
+        is_mine = bool(lines) and lines[0].split()[:1] == [MAGIC]
+        return ["\n", *lines[1:]] if is_mine else lines
+
+    def begin(self, info: Any) -> None:
+        """Begin to watch a cell that is about to run."""
+        words = info.raw_cell.strip().partition("\n")[0].split(maxsplit=1)
+        if words[:1] != [MAGIC]:
+            return
+        source = self.shell.transform_cell(info.raw_cell)
+
+        def is_cell(frame: FrameType) -> bool:
+            if frame.f_globals is not self.shell.user_ns:
+                return False  # before it is read: it may be a large module
+            text = "".join(linecache.getlines(frame.f_code.co_filename))
+            return text.rstrip() == source.rstrip()
+
+        seen = Steps(*words[1:])
+        with suppress(SyntaxError):  # IPython says more
+            seen.follow(source, is_cell)
+            self.seen = seen
+
+    def end(self, result: Any) -> None:
+        """Show the steps of the cell that has run."""
+        seen, self.seen = self.seen, None
+        if seen is not None:
+            from IPython.display import display
+
+            seen.stop()
+            display(seen)
