@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque, namedtuple
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,11 @@ from tensor_maps import TensorMap, tensor_map
 from tensor_maps.find import find
 from tensor_maps.observe import observe
 from torch import nn
+
+
+@dataclass(slots=True)
+class Batch:
+    rows: torch.Tensor
 
 
 def entry(observed: dict, name: str) -> dict:
@@ -129,6 +135,7 @@ def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> Non
         "run": SimpleNamespace(net=net, optimizer=optimizer, x=x, step=1), "_": x,
         "In": [x], "long": [1.0] * 10**6, "many": [x] * 250,
     }  # fmt: skip
+    namespace["batch"] = Batch(x)
     namespace["loop"] = [namespace["d"]]
     namespace["loop"].append(namespace["loop"])
     found = find(namespace, {"optimizer"})
@@ -140,7 +147,7 @@ def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> Non
     many = {f"many[{n}]" for n in (*range(50), *range(200, 250))}
     assert set(found.values) == {
         *("x", "q[1]", "pair.first", "pair.second[0]", "best.values", "best.indices"),
-        *("net.cache[0]", "run.x", *tensors, *state, *many),
+        *("net.cache[0]", "run.x", "batch.rows", *tensors, *state, *many),
         *(f"{name}{path}" for name in ("d", "loop[0]") for path in inside),
     }
     assert found.asked == state

@@ -228,7 +228,9 @@ def _inside(value: Any, kind: type) -> tuple[bool, Sequence, Sequence]:
     if issubclass(kind, NOT_ENTERED) or not _is_entered(kind):
         return True, (), ()
     own = tried(lambda: object.__getattribute__(value, "__dict__"))
-    own = own if type(own) is dict else {}
+    if type(own) is not dict or not own:  # perhaps a data class with slots
+        fields = getattr(kind, "__dataclass_fields__", ())
+        own = {name: tried(partial(getattr, value, name)) for name in fields}
     return True, [*own], [*own.values()]
 
 
