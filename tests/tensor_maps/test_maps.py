@@ -20,6 +20,8 @@ from torch import nn
 
 @dataclass(slots=True)
 class Batch:
+    """One that has no dictionary."""
+
     rows: torch.Tensor
 
 
