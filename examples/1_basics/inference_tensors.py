@@ -70,7 +70,7 @@ assert view.grad_fn is None
 # What runs and what raises
 # -------------------------
 # An operation raises if it saves ``t`` or modifies it in place, also through a view
-# (:doc:`what operations save <in_place_and_backward>`). ``w + t`` does neither,
+# (:doc:`what operations need <in_place_and_backward>`). ``w + t`` does neither,
 # and with grad mode off no operation saves a tensor. ``t`` can't require grad either.
 # With a clone of ``t``, all these operations run.
 

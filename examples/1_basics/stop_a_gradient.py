@@ -62,9 +62,9 @@ assert x.grad.item() == 3 * 5
 # %%
 # What stops in each of nine ways?
 # --------------------------------
-# Each row applies one way to A, which returns ``h``. B takes ``h``. Then come the
-# backward pass and a step of SGD with ``lr=0.5``. If nothing stops the gradients, they
-# are ``3 * 5`` for ``x`` and ``2 * 5`` for A. *h recorded*: ``h`` has a ``grad_fn``.
+# Each row applies one way to A. B takes the result ``h``. Then come the backward pass
+# and a step of SGD with ``lr=0.5``. If nothing stops the gradients, they are ``3 * 5``
+# for ``x`` and ``2 * 5`` for A. *h recorded* says if ``h`` has a ``grad_fn``.
 
 freeze = "a.requires_grad_(False)"
 late = "the same, after h = a(x)"
@@ -126,8 +126,8 @@ assert found["SGD without A"][2:] == (15, 10, 3)
 
 # %%
 # - Avoid ``.data`` (:ref:`silent-data`).
-# - With ``inference_mode``, B raises, because it would have to save ``h`` for the
-#   gradient of B's weight (:doc:`inference_tensors`), but not with ``no_grad``.
+# - Under ``no_grad``, B trains. Under ``inference_mode`` it raises, because it can't
+#   save ``h`` for the gradient of its weight (:doc:`inference_tensors`).
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
 #   old gradient can still change A (:ref:`silent-momentum`).
 # - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`. On

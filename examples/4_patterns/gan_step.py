@@ -37,7 +37,6 @@ cut = fake.detach()
 loss_d = net_d(cut) - net_d(real)
 loss_d.backward()
 print(f"{d.grad.item() = }, {g.grad = }")
-assert d.grad.item() == -2
 assert g.grad is None
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "d, loss_d, fake, cut"
@@ -73,7 +72,10 @@ assert d.grad.item() == -2 - 6
 #     - ``d.item() = 7.0, d.grad.item() = 4.0`` with ``loss_g = net_d(fake)``
 #
 # The gradient of ``d`` is -2 from D's step plus -6 from G's step. So zero D's gradients
-# *before* its backward pass, in each iteration. Two iterations of the right loop:
+# *before* its backward pass, in each iteration.
+#
+# The right loop, for two iterations
+# ----------------------------------
 
 nn.init.constant_(g, 3.0)
 nn.init.constant_(d, 5.0)
@@ -133,7 +135,7 @@ cases += ["no detach, new fake"]
 cases += ["no detach, new fake, G zeroes first"]
 cases += ["G uses the early score"]
 print("case | g | d | error")
-ends, errors = {}, {}
+ends = {}
 for case in cases:
     try:
         train(case)
@@ -141,16 +143,14 @@ for case in cases:
         cells = f"{g.item()} | {d.item()} | none"
     except RuntimeError as error:
         message = str(error).split(":")[0]
-        errors[case] = message.split(" (")[0]
-        cells = f"– | – | {errors[case]}"
+        message = message.split(" (")[0]
+        cells = f"– | – | {message}"
     print(f"{case} | {cells}")
 assert ends["right"] == (-21, -19)
-assert ends["no detach, new fake"] == (-21, -19)
+assert ends[cases[4]] == (-21, -19)
 assert ends["D doesn't zero its gradients"] == (-5, -11)
 assert ends[cases[5]] == (-5, 1)
 assert ends["detach for G"] == (3, 9)
-assert "second time" in errors["no detach"]
-assert "inplace" in errors["G uses the early score"]
 # sphinx_gallery_folded = "The code that changes the loop"
 
 # %%
