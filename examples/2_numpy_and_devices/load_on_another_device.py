@@ -124,11 +124,11 @@ optimizer.load_state_dict(checkpoint["optimizer"])
 loaded = checkpoint["model"]["weight"]
 weight = model.weight
 average = optimizer.state[weight]["exp_avg"]
+saved = checkpoint["optimizer"]["state"][0]["exp_avg"]
 print(f"{loaded.dtype = }, {weight.dtype = }")
 assert weight.dtype == torch.float64
 assert average.dtype == torch.float64
 # The first call on a CPU had nothing to convert:
-saved = checkpoint["optimizer"]["state"][0]["exp_avg"]
 assert (state["exp_avg"] is saved) == (device == "cpu")
 # sphinx_gallery_tensor_map = "loaded, weight"
 
