@@ -115,8 +115,8 @@ assert found["to_cpu"] == "cpu"
 # ``load_state_dict`` copies the values into the module's own parameters, on their
 # device and in their dtype. So create the model where you want it, then load.
 # An optimizer's ``load_state_dict`` converts each tensor to the device and dtype of its
-# parameter, but the count of steps only with ``fused`` or ``capturable``. A tensor that
-# has both already isn't copied, so the optimizer's steps change the loaded tensor.
+# parameter, but the count of steps only with ``fused`` or ``capturable``. It doesn't
+# copy a tensor that already has both. Then the steps change the loaded tensor.
 
 model.double()
 model.load_state_dict(checkpoint["model"])
