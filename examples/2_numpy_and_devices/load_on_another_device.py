@@ -115,8 +115,8 @@ assert found["to_cpu"] == "cpu"
 # ``load_state_dict`` copies the values into the module's own parameters, on their
 # device and in their dtype. So create the model where you want it, then load.
 # An optimizer's ``load_state_dict`` converts each tensor to the device and dtype of its
-# parameter, but the count of steps only with ``fused`` or ``capturable``. A tensor that
-# has both already isn't copied, so the optimizer's steps change the loaded tensor.
+# parameter, but the count of steps only with ``fused`` or ``capturable``. It doesn't
+# copy a tensor that already has both. Then the steps change the loaded tensor.
 
 model.double()
 model.load_state_dict(checkpoint["model"])
@@ -124,11 +124,11 @@ optimizer.load_state_dict(checkpoint["optimizer"])
 loaded = checkpoint["model"]["weight"]
 weight = model.weight
 average = optimizer.state[weight]["exp_avg"]
+saved = checkpoint["optimizer"]["state"][0]["exp_avg"]
 print(f"{loaded.dtype = }, {weight.dtype = }")
 assert weight.dtype == torch.float64
 assert average.dtype == torch.float64
 # The first call on a CPU had nothing to convert:
-saved = checkpoint["optimizer"]["state"][0]["exp_avg"]
 assert (state["exp_avg"] is saved) == (device == "cpu")
 # sphinx_gallery_tensor_map = "loaded, weight"
 

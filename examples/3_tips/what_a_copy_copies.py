@@ -168,4 +168,4 @@ assert shared == ["deepcopy", "save, load"]
 # --------
 # - Copy the elements with ``t.detach().clone()``, a module or a list with ``deepcopy``.
 # - ``copy.copy`` and ``state_dict()`` share the memory.
-# - A slice that you save or deep-copy keeps its whole storage, but a Parameter doesn't.
+# - A saved slice keeps its whole storage. So does a deep copy, except a Parameter's.
