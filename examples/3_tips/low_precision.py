@@ -27,10 +27,11 @@ print("This lesson runs on:", device)
 w = torch.tensor([256.0, 257.0], device=device)
 w.requires_grad_()
 low = w.bfloat16()
-low.sum().backward()
+loss = low.sum()
+loss.backward()
 print(f"{low.tolist() = }, {w.grad = }")
 assert low.tolist() == [256, 256]
-assert w.grad.equal(torch.ones_like(w))
+assert w.grad.tolist() == [1, 1]
 assert 2 * low.nbytes == w.nbytes
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, low, w copied to low"
@@ -46,11 +47,12 @@ total = losses.new_zeros(())
 for loss in losses:
     total += loss
 print(f"{total.item() = }")
-assert total == 256 == total + 1
-assert torch.tensor(2048.0).half() + 1 == 2048
-assert torch.tensor(2.0**24) + 1 == 2**24
-assert sum(losses, total.float() * 0) == 4000
-assert losses.sum() == 4000 and losses.mean() == 1
+assert total.item() == 256
+assert (total + 1).item() == 256
+assert (torch.tensor(2048.0).half() + 1).item() == 2048
+assert (torch.tensor(2.0**24) + 1).item() == 2**24
+assert losses.sum().item() == 4000
+assert losses.mean().item() == 1
 
 # %%
 # .. predict:: What is ``total`` after 4000 losses of 1?
@@ -60,9 +62,17 @@ assert losses.sum() == 4000 and losses.mean() == 1
 #     - ``total.item() = 2048.0`` with ``losses = ones.half()``
 #
 # 256 + 1 rounds to 256, so the sum stays at 256. With the 11 bits of float16 it would
-# stop at 2048. Start with a float32 zero, and the limit is 16,777,216. ``losses.sum()``
-# and ``losses.mean()`` add in float32 and round only the result, here to 4000 and 1.
-#
+# stop at 2048. ``losses.sum()`` and ``losses.mean()`` add in float32 and round only the
+# result, here to 4000 and 1. In a loop, start with a float32 zero. Then the limit is
+# 16,777,216.
+
+total = torch.zeros((), device=device)
+for loss in losses:
+    total += loss
+print(f"in float32: {total.item()}")
+assert total.item() == 4000
+
+# %%
 # A small update is lost
 # ----------------------
 # The largest bfloat16 number below 1 is 1 - 1/256, so 1 - 0.001 rounds to 1. A bfloat16
@@ -74,22 +84,25 @@ assert losses.sum() == 4000 and losses.mean() == 1
 
 def train(weight):
     weight.requires_grad_()
-    sgd = torch.optim.SGD([weight], lr=0.001)
+    optimizer = torch.optim.SGD([weight], lr=0.001)
     for _ in range(10):
-        copy = weight.bfloat16()  # casts float32
-        copy.sum().backward()  # the gradient is 1
-        sgd.step()
-        sgd.zero_grad()
+        low_weight = weight.bfloat16()  # casts float32
+        loss = low_weight.sum()
+        loss.backward()  # the gradient is 1
+        optimizer.step()
+        optimizer.zero_grad()
     return round(weight.item(), 3)
 
 
 one = torch.ones(1, device=device)
-low, master = train(one.bfloat16()), train(one.clone())
-average = one.bfloat16()
-average.lerp_(2 * average, 0.001)
+low_one = one.bfloat16()
+low = train(low_one.clone())
+master = train(one.clone())
 print(f"bfloat16: {low}, float32: {master}")
-assert (low, master) == (1, 0.99)
-assert average == 1 < one.lerp(2 * one, 0.001)
+assert low == 1
+assert master == 0.99
+assert low_one.lerp(2 * low_one, 0.001).item() == 1
+assert one.lerp(2 * one, 0.001).item() > 1
 
 # %%
 # What autocast casts
@@ -100,21 +113,20 @@ assert average == 1 < one.lerp(2 * one, 0.001)
 # CUDA the default is float16.)
 
 layer = torch.nn.Linear(1, 1, bias=False)
-weight, x = layer.weight, torch.ones(1, 1)
-torch.nn.init.constant_(weight, 257.0)
-with torch.autocast("cpu", torch.bfloat16):
+torch.nn.init.constant_(layer.weight, 257.0)
+x = torch.ones(1, 1)
+with torch.autocast("cpu", dtype=torch.bfloat16):
     y = layer(x)
-    product = weight * x
+    product = layer.weight * x
     loss = mse_loss(y, 255 * x)
 loss.backward()
 print(f"{y.item() = }, {y.dtype = }")
 print(f"{product.item() = }, {product.dtype = }")
 print(f"{loss.item() = }, {loss.dtype = }")
-assert y == 256 and y.dtype == torch.bfloat16
-assert product == weight == 257 and loss == 1
-assert product.dtype == weight.dtype == torch.float32
-assert loss.dtype == weight.grad.dtype == x.dtype
-assert weight.grad == 2 * (y - 255 * x)
+assert y.dtype == torch.bfloat16
+assert layer.weight.dtype == torch.float32
+assert layer.weight.grad.item() == 2 * (256 - 255)
+assert layer.weight.grad.dtype == torch.float32
 
 # %%
 # Which other operations cast depends on the device (:ref:`see PyTorch's lists
@@ -128,16 +140,19 @@ assert weight.grad == 2 * (y - 255 * x)
 
 
 def gradient(scale):
-    w = torch.ones_like(one).requires_grad_()
-    x = torch.full_like(w, 1e-4).half()
+    w = torch.ones(1, device=device, requires_grad=True)
+    x = torch.full((1,), 1e-4, device=device).half()
     loss = (w.half() * x).float().square()
-    (scale * loss).backward()
-    return w.grad / scale
+    scaled_loss = scale * loss
+    scaled_loss.backward()
+    return w.grad.item() / scale
 
 
-print(gradient(scale=1), gradient(scale=1024))
-assert gradient(1) == 0 < torch.tensor(6e-8).half()
-assert abs(gradient(1024).item() - 2e-8) < 1e-10
+print(f"{gradient(scale=1) = }")
+print(f"{gradient(scale=1024) = :.1e}")
+assert gradient(scale=1) == 0
+assert abs(gradient(scale=1024) - 2e-8) < 1e-10
+assert torch.tensor(6e-8).half().item() > 0
 assert torch.finfo(torch.bfloat16).max > 3e38
 
 # %%
