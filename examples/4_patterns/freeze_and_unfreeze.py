@@ -36,8 +36,7 @@ print(f"{w.item() = }, {w.grad = }")
 assert w.item() == 0.5
 
 # %%
-# The chart shows frozen weights that were set to 1. Each bar names the gradient at the
-# next step and the optimizer, or its option.
+# Each bar of the chart names the gradient at the next step and the optimizer or option.
 
 SGD, Adam = torch.optim.SGD, torch.optim.Adam
 decay = {"weight_decay": 0.25}
@@ -71,6 +70,8 @@ plt.bar_label(bars, fmt="%.3g", padding=3)
 plt.title("With grad None, a frozen weight stays 1")
 plt.xlabel("A frozen weight of 1 after one step")
 plt.gca().invert_yaxis()
+plt.xticks([])
+plt.grid(visible=False)
 plt.show()
 assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
 # sphinx_gallery_lead = True
@@ -164,7 +165,6 @@ assert w.item() == 1.5
 # %%
 # Remember
 # --------
-# - Freezing only stops new gradients. After ``zero_grad()``, optimizers (except LBFGS)
-#   skip the weight.
+# - After ``zero_grad()``, optimizers (except LBFGS) skip a frozen weight.
 # - After each ``train()``, call ``eval()`` on the frozen part.
 # - To unfreeze, set ``requires_grad``, and give the optimizer weights that it lacks.

@@ -77,6 +77,7 @@ for label, nodes in counts.items():
         nodes.append(nodes_behind([state]))
     plt.plot(range(1, 17), nodes, label=label)
 plt.legend()
+plt.xticks([4, 8, 12, 16])
 plt.title("With detach, the graph stops growing")
 plt.xlabel("Step")
 plt.ylabel("Nodes of the graph")
@@ -90,12 +91,11 @@ assert counts["detached"] == whole[:4] * 4
 
 # %%
 # Usually you call ``backward()`` after each window. Without ``detach``, the second call
-# goes back into the first window's graph. The first call has freed the tensors that
-# this graph had saved, so PyTorch raises (:ref:`backward-twice`).
-# ``retain_graph=True``, which the message suggests, keeps the graphs of all windows in
-# memory. If an optimizer has changed a weight that a graph has saved, PyTorch raises
-# anyway. With a ``fused=True`` optimizer it doesn't raise, but the gradient is wrong
-# (:doc:`../1_basics/two_losses`).
+# goes back into the first window's graph. The first call has freed its saved tensors,
+# so PyTorch raises (:ref:`backward-twice`). ``retain_graph=True``, which the message
+# suggests, keeps the graphs of all windows in memory. If an optimizer has changed a
+# weight that a graph has saved, PyTorch raises anyway. With a ``fused=True`` optimizer
+# it doesn't raise, but the gradient is wrong (:doc:`../1_basics/two_losses`).
 #
 # Detach both states of an LSTM
 # -----------------------------
