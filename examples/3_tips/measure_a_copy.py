@@ -44,9 +44,8 @@ calls = [
 # Time one call
 # -------------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. ``blocked_autorange`` chooses how
-# often, and measures the spread of the times by the width of their middle half, the
-# *interquartile range*.
+# for CUDA to finish. ``blocked_autorange`` chooses how often, and measures the spread
+# of the times by the width of their middle half, the *interquartile range*.
 
 x = torch.ones(2, device=device)
 timer = Timer("x.detach().clone()", globals={"x": x})
