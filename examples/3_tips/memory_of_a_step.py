@@ -22,9 +22,9 @@ from torch.optim import SGD, Adam
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 MIB = 2**20
-first = nn.Linear(512, 512, False, device)
-last = nn.Linear(512, 512, False, device)
-model = nn.Sequential(first, nn.ReLU(), last)
+first = nn.Linear(512, 512, bias=False)
+last = nn.Linear(512, 512, bias=False)
+model = nn.Sequential(first, nn.ReLU(), last).to(device)
 weights = [first.weight, last.weight]
 
 # %%
@@ -79,8 +79,10 @@ for phase in (*steps, steps[0]):
         loss, saved = forward()
     elif phase == "backward":
         loss.backward()
+    elif phase == "step":
+        adam.step()
     else:
-        getattr(adam, phase)()
+        adam.zero_grad()
     row = [size(weights), size(w.grad for w in weights)]
     states = [s.values() for s in adam.state.values()]
     row.append(sum(map(size, states)))
@@ -131,7 +133,7 @@ assert totals == [0, 1, 2]
 # CPU.
 
 model.cpu()
-with torch.autocast("cpu", torch.bfloat16):
+with torch.autocast("cpu", dtype=torch.bfloat16):
     loss, saved = forward()
 sizes = sorted(s.nbytes() / MIB for s in saved)
 print(sum(sizes), "MiB")
@@ -143,7 +145,7 @@ assert size(weights) == 2 and sizes == [0.5, 2, 2, 2]
 #     - ``6.5 MiB``
 #     - ``6.0 MiB`` with ``model.cpu().bfloat16()`` in the place of ``model.cpu()``
 #     - ``12.0 MiB`` with ``with torch.autocast("cpu", enabled=False):`` in the place of
-#       ``with torch.autocast("cpu", torch.bfloat16):``
+#       ``with torch.autocast("cpu", dtype=torch.bfloat16):``
 #
 # That's half of 12 MiB, and a cast copy of the last weight. The first weight's copy
 # isn't saved, because the batch doesn't require grad. Autocast keeps both copies until

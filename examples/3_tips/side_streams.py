@@ -40,7 +40,10 @@ if gpu:
 def load(batch):
     with torch.cuda.stream(side):  # None: no stream
         x = batch.to(device, non_blocking=True)
-        return x, gpu and side.record_event()
+        copied = None
+        if gpu:
+            copied = side.record_event()
+    return x, copied
 
 
 def ready(x, copied):
@@ -53,11 +56,11 @@ def ready(x, copied):
 
 
 total = torch.zeros(2, device=device)
-ahead = load(batches[0])
-for following in *batches[1:], None:
-    x = ready(*ahead)
-    if following is not None:
-        ahead = load(following)
+ahead, copied = load(batches[0])
+for index in range(len(batches)):
+    x = ready(ahead, copied)
+    if index + 1 < len(batches):
+        ahead, copied = load(batches[index + 1])
     total += x * x
 print(f"{total.tolist() = }")
 assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
@@ -120,7 +123,8 @@ assert can_be == [2, 4]
 without = results([one_stream])
 both = results([one_stream, wait_event, reuse_late])
 print(f"{without = }, {both = }")
-assert without == [0, 2, 4] and both == [2]
+assert without == [0, 2, 4]
+assert both == [2]
 
 # %%
 # Instead of ``record_stream`` you can call ``side.wait_stream(now)``. Call it after you

@@ -101,8 +101,9 @@ def layers(x):
 x = torch.tensor([[1.0], [3.0]]).requires_grad_()
 checked(layers, x).sum().backward()
 print(f"{norm.running_mean = }")
-assert norm.running_mean == 1.5
-assert len(drawn) == 2 and drawn[0] == drawn[1]
+assert norm.running_mean.item() == 1.5
+assert len(drawn) == 2
+assert drawn[0].item() == drawn[1].item()
 
 # %%
 # What if a weight changes before ``backward()``?
@@ -142,7 +143,9 @@ with warnings.catch_warnings(record=True) as caught:
     old = checkpoint(net, x, use_reentrant=True)
 new = checkpoint(net, x, use_reentrant=False)
 print(f"{old.requires_grad = }, {new.requires_grad = }")
-assert caught and old.requires_grad < new.requires_grad
+assert len(caught) > 0  # it has warned
+assert not old.requires_grad
+assert new.requires_grad
 
 # %%
 # Remember

@@ -47,7 +47,8 @@ def keep(module, inputs, output):
 handle = layer.register_forward_hook(keep)
 x = torch.tensor([[-1.0, 2.0]], device=device)
 output = layer(x)
-alias, copied = kept.values()
+alias = kept["alias"]
+copied = kept["copied"]
 handle.remove()
 # sphinx_gallery_lead = True
 y = relu(output)
@@ -87,7 +88,8 @@ try:
 except RuntimeError as error:
     message = str(error).partition(".")[0]
 output = stored[0][2]
-frozen = layer.requires_grad_(False)(x)
+layer.requires_grad_(False)
+frozen = layer(x)
 print(f"{message = }")
 assert output is not passed_on
 assert shares_memory(output, passed_on)

@@ -45,7 +45,8 @@ dataset = TensorDataset(data)
 # sphinx_gallery_lead = True
 sample += 10
 print(f"{data.tolist() = }, {batch.tolist() = }")
-assert (data[0], batch[0]) == (11, 1)
+assert data[0].item() == 11
+assert batch[0].item() == 1
 # sphinx_gallery_tensor_map = "data, sample, batch, data copied to batch"
 
 # %%
@@ -67,9 +68,9 @@ assert (data[0], batch[0]) == (11, 1)
 gpu = device == "cuda"
 ways = {
     "dataset[0]": dataset,
-    "batch_size=None": DataLoader(dataset, None),
-    "batch_size=2": DataLoader(dataset, 2),
-    "pinned": DataLoader(dataset, 2, pin_memory=gpu),
+    "batch_size=None": DataLoader(dataset, batch_size=None),
+    "batch_size=2": DataLoader(dataset, batch_size=2),
+    "pinned": DataLoader(dataset, batch_size=2, pin_memory=gpu),
 }
 rows = []
 for way, loader in ways.items():
