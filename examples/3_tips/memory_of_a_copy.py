@@ -98,8 +98,6 @@ with count_mib() as of_clone:
     clones = [x.detach().clone().cpu() for x in xs]
 with count_mib() as of_to:
     ys = [x.detach().to("cpu", copy=True) for x in xs]
-
-# %%
 rows = {
     "x.detach().cpu()": of_cpu,
     "x.detach().clone().cpu()": of_clone,
@@ -121,7 +119,6 @@ assert of_to["cpu"] == 40
 assert of_cpu["gpu peak"] == 0
 assert of_clone["gpu peak"] == waste  # not 40
 assert of_to["gpu peak"] == 0
-# sphinx_gallery_folded = "The code that makes the table"
 
 # %%
 # .. predict:: How much memory does each call need?
