@@ -46,9 +46,8 @@ assert "cannot be saved" in message
 
 # %%
 # A clone made *in* the block is also an inference tensor. Tensors allocated after the
-# block are normal. ``t``, its views and ``t.detach()`` stay inference tensors.
-# In the block, a view of a normal tensor is also normal, but has no graph, like a view
-# made under ``no_grad`` (:doc:`flags_inside_no_grad`).
+# block are normal. ``t``, its views and ``t.detach()`` stay inference tensors. In the
+# block, a view of a normal tensor is normal but without graph (as in ``no_grad``).
 
 with torch.inference_mode():
     inside = t.clone()
@@ -78,8 +77,6 @@ calls = {
     "w + t": lambda t: w + t,
     "w * t": lambda t: w * t,
     "w * t in no_grad": lambda t: w * t,
-    "w.copy_(t) in no_grad": lambda t: w.copy_(t),
-    "t.cpu().numpy()": lambda t: t.cpu().numpy(),
     "t.add_(1) in no_grad": lambda t: t.add_(1),
     "t[:1].add_(1)": lambda t: t[:1].add_(1),
     "t.data[:1].add_(1)": lambda t: t.data[:1].add_(1),
@@ -89,19 +86,20 @@ calls = {
     "t.requires_grad_()": lambda t: t.requires_grad_(),
     "t._version": lambda t: t._version,
 }
+modes = {
+    "": torch.enable_grad(),
+    "no_grad": torch.no_grad(),
+    "a block": torch.inference_mode(),
+}
 print("after the block | result | t changes")
 found = {}
 for name, call in calls.items():
     with torch.inference_mode():
         t = torch.ones(2, device=device)
-    mode = torch.enable_grad()
-    if "in no_grad" in name:
-        mode = torch.no_grad()
-    if "in a block" in name:
-        mode = torch.inference_mode()
     clone = t.clone()
     result = "runs"
-    with mode:
+    _, _, mode = name.partition(" in ")
+    with modes[mode]:
         call(clone)  # with a clone all run
         try:
             call(t)
@@ -109,18 +107,22 @@ for name, call in calls.items():
             result = "raises"
     changes = "no" if t.tolist() == [1, 1] else "yes"
     print(f"{name} | {result} | {changes}")
-    found[name] = result, changes
-names = list(calls)
-assert found["w + t"] == ("runs", "no")
-assert found["w * t"] == ("raises", "no")
-for name in names[2:5]:
-    assert found[name] == ("runs", "no")
-for name in names[5:8]:
-    assert found[name] == ("raises", "yes")
-for name in names[8:11]:
-    assert found[name] == ("runs", "yes")
-assert found["t.requires_grad_()"] == ("raises", "no")
-assert found["t._version"] == ("raises", "no")
+    found[name] = f"{result}, {changes}"
+with torch.inference_mode():
+    on_cpu = torch.ones(2)
+on_cpu.numpy().fill(7)
+assert on_cpu.tolist() == [7, 7]
+assert found["w + t"] == "runs, no"
+assert found["w * t"] == "raises, no"
+assert found["w * t in no_grad"] == "runs, no"
+assert found["t.add_(1) in no_grad"] == "raises, yes"
+assert found["t[:1].add_(1)"] == "raises, yes"
+assert found["t.data[:1].add_(1)"] == "raises, yes"
+assert found["t.add_(1) in a block"] == "runs, yes"
+assert found["t.detach().add_(1)"] == "runs, yes"
+assert found["t.data.add_(1)"] == "runs, yes"
+assert found["t.requires_grad_()"] == "raises, no"
+assert found["t._version"] == "raises, no"
 # sphinx_gallery_folded = "The code that tried them"
 
 # %%
@@ -132,16 +134,15 @@ assert found["t._version"] == ("raises", "no")
 #
 # What happens to a gradient from the block?
 # ------------------------------------------
-# The graph of ``loss`` was recorded before the block. ``backward()`` also runs in the
-# block and stores a gradient in ``w``. Now we run a second backward pass, outside the
-# block.
+# ``backward()`` also runs in the block and stores a gradient in ``w``. Now we run a
+# second backward pass, outside the block.
 
 w.grad = None
 loss = w.sum()
 with torch.inference_mode():
     loss.backward()
+second = w.sum()
 try:
-    second = w.sum()
     second.backward()
     print(f"{w.grad = }")
 except RuntimeError as error:
@@ -166,5 +167,5 @@ assert w.grad.is_inference()
 # Remember
 # --------
 # - To use a result of ``inference_mode`` in training, call ``clone`` after the block.
-# - If training needs the result, ``no_grad`` is the simpler choice.
-# - ``inference_mode`` doesn't call ``eval()``.
+# - If training needs the result, ``no_grad`` is simpler (:doc:`flags_inside_no_grad`).
+# - ``inference_mode`` doesn't call ``eval()`` (:ref:`q-eval-no-grad-inference-mode`).

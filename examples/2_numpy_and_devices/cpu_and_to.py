@@ -22,22 +22,22 @@ print("This lesson runs on:", device)
 # %%
 # When do ``cpu`` and ``to`` copy?
 # --------------------------------
-# On CUDA, ``same`` is a new tensor. On a CPU it *is* ``w``. :meth:`~torch.Tensor.to`
+# On CUDA, ``on_cpu`` is a new tensor. On a CPU it *is* ``w``. :meth:`~torch.Tensor.to`
 # follows the same rule. It copies if the device, the dtype or the memory format
 # (``channels_last`` or not) has to change, or if you ask for a copy. To make a
 # transposed matrix contiguous, call ``contiguous()``.
 
 w = torch.ones(1, device=device, requires_grad=True)
-same = w.cpu()
+on_cpu = w.cpu()
 copied = w.to("cpu", copy=True)
-print(f"{same is w = }, {copied is w = }")
-assert (same is w) == (device == "cpu")
+print(f"{on_cpu is w = }, {copied is w = }")
+assert (on_cpu is w) == (device == "cpu")
 assert copied.grad_fn.name() == "ToCopyBackward0"
 assert w.to(w.device) is w
 assert w.to(torch.float32) is w
 assert w.to(torch.float64) is not w
 # sphinx_gallery_lead = True
-# sphinx_gallery_tensor_map = "w, same, copied"
+# sphinx_gallery_tensor_map = "w, on_cpu, copied"
 
 # %%
 # The gradient flows back to the other device
@@ -87,29 +87,32 @@ assert not w.to(torch.int64).requires_grad
 # %%
 # Does a write to the result change the tensor?
 # ---------------------------------------------
-# On CUDA, ``same`` is a copy of ``w``. On a CPU it's ``w`` itself, a leaf that requires
-# grad. ``copied`` has its own memory on either device.
+# On CUDA, ``on_cpu`` is a copy of ``w``. On a CPU it's ``w`` itself, a leaf that
+# requires grad. ``copied`` has its own memory on either device.
 
 try:
-    same[0] = 7.0
+    on_cpu[0] = 7.0
 except RuntimeError as error:
     print("RuntimeError:", error)
 copied[0] = 7.0
-print(w.item(), same.item(), copied.item())
+print(f"{w.item() = }, {on_cpu.item() = }")
+print(f"{copied.item() = }")
 assert w.item() == 1
 assert copied.item() == 7
-assert same.item() == (1 if same is w else 7)
+assert on_cpu.item() == (1 if on_cpu is w else 7)
 
 # %%
-# .. predict:: On the CPU, what do ``w``, ``same`` and ``copied`` hold now?
+# .. predict:: On the CPU, what do ``w``, ``on_cpu`` and ``copied`` hold now?
 #
-#     - ``RuntimeError: a view of a leaf Variable that requires grad is…`` ``1.0 1.0
-#       7.0``
-#     - ``7.0 7.0 7.0`` with ``same = w.detach()``
-#     - ``RuntimeError: a view of a leaf Variable that requires grad is…`` ``1.0 1.0
-#       1.0`` with ``copied.clone()[0] = 7.0`` in the place of ``copied[0] = 7.0``
+#     - ``RuntimeError: a view of a leaf Variable that requires grad is…`` ``w.item() =
+#       1.0, on_cpu.item() = 1.0`` ``copied.item() = 7.0``
+#     - ``w.item() = 7.0, on_cpu.item() = 7.0`` ``copied.item() = 7.0`` with ``on_cpu =
+#       w.detach()``
+#     - ``RuntimeError: a view of a leaf Variable that requires grad is…`` ``w.item() =
+#       1.0, on_cpu.item() = 1.0`` ``copied.item() = 1.0`` with ``copied.clone()[0] =
+#       7.0`` in the place of ``copied[0] = 7.0``
 #
-# On a CPU, ``same`` is a leaf and autograd raises. On CUDA, ``w`` doesn't change.
+# On a CPU, ``on_cpu`` is a leaf and autograd raises. On CUDA, ``w`` doesn't change.
 #
 # Which operations may mix two devices?
 # -------------------------------------
@@ -117,7 +120,7 @@ assert same.item() == (1 if same is w else 7)
 # tensor without dimensions may join an element-wise operation, ``copy_`` copies
 # between devices, and a CPU index or mask works *in brackets*. Most functions need an
 # index or a mask on the same device. ``FakeTensorMode`` (private, so it may change)
-# makes CUDA tensors without data, and checks devices without a GPU.
+# makes CUDA tensors without data. It checks these calls, but not brackets.
 
 with FakeTensorMode():
     g = torch.ones(2, 2, device="cuda")
@@ -149,9 +152,9 @@ for label, call in zip(labels, calls):
         results[label] = "RuntimeError"
         assert "cuda:0" in str(error)
     print(f"{label} | {results[label]}")
-assert results.pop("g + h.sum()") == "on cuda"
-assert set(results.values()) == {"RuntimeError"}
-# Between devices, a CPU index, channels_last:
+assert results["g + h.sum()"] == "on cuda"
+for label in labels[1:]:
+    assert results[label] == "RuntimeError"
 assert torch.zeros(1).copy_(w).is_cpu
 assert w.detach()[torch.tensor([0])].device == w.device
 image = torch.ones(1, 2, 2, 2)
@@ -160,10 +163,9 @@ assert image.to(memory_format=last) is not image
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%
-# Brackets work in one direction only. ``g[i]`` and ``g[mask]`` take an index on the
-# CPU, but a CPU tensor only takes an index on CUDA if the index has no dimensions
-# (`pytorch#69607 <https://github.com/pytorch/pytorch/pull/69607>`_). For the fix, see
-# :ref:`devices-differ`.
+# ``g[i]`` and ``g[mask]`` take an index on the CPU, but a CPU tensor takes one on CUDA
+# only if it has no dimensions (`pytorch#69607
+# <https://github.com/pytorch/pytorch/pull/69607>`_). The fix: :ref:`devices-differ`.
 #
 # Remember
 # --------

@@ -31,8 +31,8 @@ print("This lesson runs on:", device)
 
 @torch.no_grad()
 def soft_update(target, net, share):
-    pairs = zip(target.parameters(), net.parameters())
-    for old, new in pairs:
+    olds, news = target.parameters(), net.parameters()
+    for old, new in zip(olds, news, strict=True):
         old.lerp_(new, share)
 
 
@@ -54,8 +54,7 @@ assert hard_path == [0, 0, 0, 3, 3, 3, 6, 6, 6]
 assert soft_path[:4] == [0, 0.5, 1.25, 2.125]
 
 # %%
-# ``deepcopy`` gives each target its own memory, so its weights only change when you
-# update them.
+# Each target has its own memory, so its weights only change when you update them.
 
 plt.plot(weights, label="net")
 plt.plot(soft_path, label="soft")
@@ -79,8 +78,7 @@ assert low.lerp(2 * low, 0.001).item() == 1
 # %%
 # Why a target follows when it should not
 # ---------------------------------------
-# The table shows five ways to make a target from a net whose weight is 1. After that, a
-# step changes the weight of the net to 2.
+# We make five targets from a net with weight 1. Then a step changes its weight to 2.
 
 nn.init.ones_(w)
 assigned = copy.deepcopy(net)
@@ -110,8 +108,7 @@ assert target.weight.item() == 1
 #
 # Does assigning to the loop variable change the target?
 # ------------------------------------------------------
-# The weight of ``target`` (the last row) is 1, and the net's weight ``w`` is 2. Half of
-# the way is 1.5.
+# The weight of ``target`` (the last row) is 1, and ``w`` is 2. Half of the way is 1.5.
 
 with torch.no_grad():
     for old in target.parameters():
@@ -135,10 +132,10 @@ assert target.weight.item() == 1
 # ------------------------------------
 # ``soft_update`` ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
 # or averages them. In two forward passes, the running mean of ``norm`` changes from 0
-# to 1 and then to 1.5.
+# to 1 and then to 1.5. The first update copies. Here ``decay`` is 1 - ``share``.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
-ema = swa.get_ema_multi_avg_fn(0.5)
+ema = swa.get_ema_multi_avg_fn(decay=0.5)
 average = swa.AveragedModel(norm, multi_avg_fn=ema)
 both = swa.AveragedModel(
     norm,
@@ -155,12 +152,15 @@ not_updated = by_hand.running_mean.item()
 copied = average.module.running_mean.item()
 averaged = both.module.running_mean.item()
 print(f"{not_updated = }, {copied = }, {averaged = }")
+for old, new in zip(by_hand.buffers(), norm.buffers()):
+    old.copy_(new)
 assert not_updated == 0
+assert by_hand.running_mean.item() == 1.5
 assert copied == 1.5
 assert averaged == 1.25
 
 # %%
-# ``soft_update`` didn't update the buffer. If you update by hand, copy each buffer.
+# ``soft_update`` didn't update the buffer. The loop at the end copies each buffer.
 # ``AveragedModel`` copies it, and with ``use_buffers=True`` averages 1 and 1.5.
 #
 # Remember

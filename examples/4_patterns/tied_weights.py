@@ -53,10 +53,10 @@ token = torch.tensor(1, device=device)
 scores = model(token)
 loss = scores.sum()
 loss.backward()
-count = sum(p.numel() for p in model.parameters())
-print(f"{count = }, {list(model.state_dict()) = }")
+print(f"{len(list(model.parameters())) = }")
+print(f"{list(model.state_dict()) = }")
 assert inp.weight is out.weight
-assert count == 2
+assert len(list(model.parameters())) == 1
 assert scores.tolist() == [6, 9]
 assert inp.weight.grad.flatten().tolist() == [3, 8]
 # sphinx_gallery_lead = True
@@ -98,19 +98,19 @@ for call in calls:
         new.out.weight = nn.Parameter(new.inp.weight)
     elif call == "to_empty(), load, tie":
         new.out.weight = new.inp.weight
-    inp, out = new.inp.weight, new.out.weight
-    parameter = "one" if inp is out else "two"
-    memory = "one" if shares_memory(inp, out) else "two"
+    a, b = new.inp.weight, new.out.weight
+    parameter = "one" if a is b else "two"
+    memory = "one" if shares_memory(a, b) else "two"
     optimizer = torch.optim.SGD(
         new.parameters(),
         lr=1,
         weight_decay=1,
-        foreach=False,  # also on CUDA one by one
+        foreach=False,  # one weight at a time
     )
     loss = new(token).sum()
     loss.backward()
     optimizer.step()
-    values = inp[1].item(), out[1].item()
+    values = a[1].item(), b[1].item()
     row = f"{call} | {parameter} | {memory}"
     print(f"{row} | {values[0]} | {values[1]}")
     right = values == (-8, -8)
@@ -128,10 +128,10 @@ assert new.inp.weight is not new.out.weight
 # Two parameters that share memory look tied, but the optimizer steps both. So it
 # applies weight decay twice, and the next cast separates them. With separate memory
 # their values become different. Moves between CPU and CUDA keep the tie, but
-# ``to("meta")`` doesn't. If a call separates the weights, tie them again, and then make
-# the optimizer:
+# ``to("meta")`` doesn't. After such a call, tie again, and then make the optimizer:
 
 new = Tied().to(device)
+known = copy.deepcopy(model.state_dict())
 new.load_state_dict(known, assign=True)
 new.out.weight = new.inp.weight
 optimizer = torch.optim.SGD(new.parameters(), lr=1)
@@ -141,7 +141,7 @@ assert len(list(new.parameters())) == 1
 # %%
 # Does a copy of the parts keep the tie?
 # --------------------------------------
-# ``deepcopy`` keeps a tie within one call. Here we copy the parts one by one.
+# ``deepcopy`` keeps a tie within one call. Copying the parts one by one is a bug:
 
 parts = [copy.deepcopy(p) for p in model.children()]
 inp, out = parts

@@ -6,9 +6,9 @@
 Train A through a frozen B
 ==========================
 
-Call ``net_b.requires_grad_(False)`` before the forward pass. B's weight ``b`` gets no
-gradient, but A's weight ``a`` does, and B's linear layers save fewer tensors for the
-backward pass.
+Call ``net_b.requires_grad_(False)`` before the forward pass. B's weights get no
+gradient, but A's weight does, and B's linear layers save fewer tensors for the backward
+pass.
 """
 
 # sphinx_gallery_setup = True
@@ -37,7 +37,7 @@ net_a = linear(2.0)
 net_b = nn.Sequential(linear(5.0), linear(1.0))
 net_b.requires_grad_(False)
 a = net_a.weight
-b = net_b[0].weight
+b = net_b[0].weight  # the first of two
 x = torch.tensor([[3.0]], device=device)
 y = net_b(net_a(x))
 # sphinx_gallery_lead = True
@@ -48,8 +48,6 @@ assert b.grad is None
 # sphinx_gallery_tensor_map = "a, b, y"
 
 # %%
-# In the picture ``b`` doesn't require grad, and the gradient of ``y`` flows to ``a``.
-#
 # What does each of six ways train and save?
 # ------------------------------------------
 # The batch is 1 MiB. :class:`torch.autograd.graph.saved_tensors_hooks` reports the
@@ -81,7 +79,7 @@ def forward(way):
     return y
 
 
-def note(t):
+def note(t):  # the loop makes a set for each way
     saved.add(t.untyped_storage())
     return t
 
@@ -101,8 +99,7 @@ for way in ways:
         loss.backward()
     of_a = None if a.grad is None else a.grad.item()
     of_b = None if b.grad is None else b.grad.item()
-    sizes = [storage.nbytes() for storage in saved]
-    mib = sum(sizes) // MIB
+    mib = sum(one.nbytes() for one in saved) // MIB
     print(f"{way} | {of_a} | {of_b} | {mib}")
     seen[way] = of_a, of_b, mib
 assert seen[ways[0]] == (15, 6, 3)
@@ -111,6 +108,19 @@ assert seen["net_a(x).detach()"] == (None, 6, 3)
 assert seen["no_grad around B"] == (None, None, 1)
 assert seen[late] == (15, None, 3)
 assert seen[before] == (15, None, 1)
+# Left out, B keeps its value; its gradients add up:
+net_b.requires_grad_(True)
+b.grad = None
+optimizer = torch.optim.SGD([a], lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = net_b(net_a(x))
+    loss.backward()
+    optimizer.step()
+assert b.item() == 5
+assert b.grad.item() == 6 + 1.5
+net_b.zero_grad()
+nn.init.constant_(a, 2.0)
 # sphinx_gallery_folded = "The code that measures"
 
 # %%
@@ -129,8 +139,7 @@ assert seen[before] == (15, None, 1)
 #
 # What if B is unfrozen before ``backward()``?
 # --------------------------------------------
-# Here B is frozen only during the forward pass. It requires grad again before
-# ``backward()``.
+# Here B is frozen only during the forward pass.
 
 a.grad = None
 net_b.requires_grad_(False)
@@ -158,5 +167,4 @@ assert b.grad is None
 # --------
 # - Freeze B with ``requires_grad_(False)`` before the forward pass, and A still learns.
 # - ``detach`` and ``no_grad`` between A and the loss leave A without a gradient.
-# - If you only leave B out of the optimizer, its weights don't change, but its
-#   gradients add up.
+# - B outside the optimizer: its weights don't change, but its gradients add up.
