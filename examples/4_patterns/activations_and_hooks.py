@@ -162,6 +162,7 @@ with torch.no_grad():
     for _ in range(4):
         batch = torch.ones(64, 256, device=device)
         features.append(layer(batch))
+print(f"{features[0].grad_fn = }")
 assert features[0].grad_fn is None
 
 # %%
