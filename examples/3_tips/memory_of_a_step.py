@@ -21,30 +21,31 @@ from torch.optim import SGD, Adam
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
+
+# %%
+# Activations: what autograd saves
+# --------------------------------
+# Each weight takes 1 MiB, the batch and the result of each layer 4 MiB.
+
 MIB = 2**20
 first = nn.Linear(512, 512, bias=False)
 last = nn.Linear(512, 512, bias=False)
 model = nn.Sequential(first, nn.ReLU(), last).to(device)
 weights = [first.weight, last.weight]
+batch = torch.ones(2048, 512, device=device)
+loss = model(batch).square().mean()
+loss.backward()
 
 # %%
-# Activations: what autograd saves
-# --------------------------------
-# Each weight takes 1 MiB, the batch and the result of each layer 4 MiB. A hook gets
-# each tensor that autograd saves. The ``WeakSet`` has each storage while it lives.
-
-
-def size(tensors):
-    found = [t for t in tensors if t is not None]
-    return sum(t.nbytes for t in found) / MIB
+# A hook gets each tensor that autograd saves. ``WeakSet`` has storages that still live.
 
 
 def forward():
     saved = WeakSet()
 
-    def note(t):
-        saved.add(t.untyped_storage())
-        return t
+    def note(tensor):
+        saved.add(tensor.untyped_storage())
+        return tensor
 
     with graph.saved_tensors_hooks(note, lambda t: t):
         x = torch.ones(2048, 512).to(weights[0])
@@ -58,6 +59,7 @@ loss, saved = forward()
 print([s.nbytes() / MIB for s in saved])
 loss.backward()
 assert len(saved) == 0
+# sphinx_gallery_folded = "The code that asks what a graph saves"
 
 # %%
 # These are the batch, the result of ``relu`` and the output. ``relu`` and ``last`` save
@@ -70,39 +72,47 @@ assert len(saved) == 0
 # tensors up to 512 bytes and includes a work space for products (`notes
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__).
 
+
+def mib(tensors):
+    found = [t for t in tensors if t is not None]
+    return round(sum(t.nbytes for t in found) / MIB)
+
+
 model.zero_grad()
 before = torch.cuda.memory_allocated() / MIB - 2
-adam, rows = Adam(weights), []
-steps = "forward", "backward", "step", "zero_grad"
-for phase in (*steps, steps[0]):
+adam = Adam(weights)
+rows = []
+phases = ["forward", "back", "step", "zero", "forward"]
+for phase in phases:
     if phase == "forward":
         loss, saved = forward()
-    elif phase == "backward":
+    elif phase == "back":
         loss.backward()
     elif phase == "step":
         adam.step()
     else:
         adam.zero_grad()
-    row = [size(weights), size(w.grad for w in weights)]
-    states = [s.values() for s in adam.state.values()]
-    row.append(sum(map(size, states)))
-    row.append(sum(s.nbytes() for s in saved) / MIB)
-    rows.append([*map(round, (*row, sum(row)))])
+    averages = []
+    for state in adam.state.values():
+        averages += state.values()
+    row = [mib(weights), mib([w.grad for w in weights])]
+    activations = sum(s.nbytes() for s in saved)
+    row += [mib(averages), activations // MIB]
+    rows.append([*row, sum(row)])
     now = torch.cuda.memory_allocated() / MIB - before
     assert device == "cpu" or abs(now - sum(row)) < 0.01
-names = "weights", "gradients", "averages"
-names += "activations", "total"
-for line, name in zip(zip(*rows), names):
+names = "weights gradients averages activations total"
+for name, line in zip(names.split(), zip(*rows)):
     plt.plot(line, "o-", label=name)
-names = "forward back step zero forward"
-plt.xticks(range(5), names.split())
+plt.xticks(range(5), phases)
 plt.yticks(range(0, 19, 6))
 plt.title("Forward pass 2 leaves the most in use")
 plt.ylabel("MiB in use after each phase")
 plt.legend()
 plt.show()
 assert [row[4] for row in rows] == [14, 4, 8, 6, 18]
-assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
+assert rows[2] == [2, 2, 4, 0, 8]
+assert rows[4][3] == 12
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that counts and draws"
 
@@ -117,27 +127,28 @@ assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
 # Adam two.
 
 loss.backward()
-momentum, totals = SGD(weights, momentum=0.9), []
+momentum = SGD(weights, momentum=0.9)
+kept = []
 for optimizer in SGD(weights), momentum, adam:
     optimizer.step()
     state = optimizer.state[first.weight]
-    totals.append(round(size(state.values())))
-print(totals, "MiB for a weight of 1 MiB")
-assert totals == [0, 1, 2]
+    kept.append(mib(state.values()))
+print(kept, "MiB for a weight of 1 MiB")
+assert kept == [0, 1, 2]
 
 # %%
 # How much memory does autocast save?
 # -----------------------------------
 # ``autocast`` leaves weights, gradients and averages in float32. It casts the input and
-# the weight of a linear layer, so the result has half the bytes. This part runs on the
-# CPU.
+# the weight of a linear layer, so the result has half the bytes. This runs on the CPU.
 
 model.cpu()
 with torch.autocast("cpu", dtype=torch.bfloat16):
     loss, saved = forward()
 sizes = sorted(s.nbytes() / MIB for s in saved)
 print(sum(sizes), "MiB")
-assert size(weights) == 2 and sizes == [0.5, 2, 2, 2]
+assert sizes == [0.5, 2, 2, 2]
+assert mib(weights) == 2  # as before
 
 # %%
 # .. predict:: Float32 saves 12 MiB. How much does ``autocast`` save?

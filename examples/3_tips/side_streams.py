@@ -46,21 +46,21 @@ def load(batch):
     return x, copied
 
 
-def ready(x, copied):
+def wait_for(x, copied):
     """Let the current stream wait for the copy."""
     if gpu:
         now = torch.cuda.current_stream()
         now.wait_event(copied)
         x.record_stream(now)
-    return x
 
 
 total = torch.zeros(2, device=device)
-ahead, copied = load(batches[0])
-for index in range(len(batches)):
-    x = ready(ahead, copied)
-    if index + 1 < len(batches):
-        ahead, copied = load(batches[index + 1])
+following, copied = load(batches[0])
+for index in range(3):
+    x = following
+    wait_for(x, copied)
+    if index < 2:
+        following, copied = load(batches[index + 1])
     total += x * x
 print(f"{total.tolist() = }")
 assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
@@ -72,7 +72,7 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 #
 # Which results are possible with and without waits?
 # --------------------------------------------------
-# The wrong order may be rare, so one correct run proves little. The next cell is a
+# The wrong order may be rare, so one correct run proves little. The folded code is a
 # model of two streams, without a GPU. It tries all orders of three pieces of work: two
 # copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
 #
@@ -88,19 +88,24 @@ def results(waits):
     """Return each ``y`` that is possible."""
     found = set()
     for order in permutations(WORK):
-        place = order.index
-        if any(place(a) > place(b) for a, b in waits):
-            continue
-        x = y = 0
+        place = {w: order.index(w) for w in WORK}
+        if any(place[a] > place[b] for a, b in waits):
+            continue  # b waits for a
+        x = 0
         for work in order:
-            if work == "2 * x":
-                y = 2 * x
+            if work == "copy 1":
+                x = 1
+            elif work == "copy 2":
+                x = 2
             else:
-                x = int(work[-1])
+                y = 2 * x
         found.add(y)
     return sorted(found)
 
 
+# sphinx_gallery_folded = "The model of two streams"
+
+# %%
 one_stream = "copy 1", "copy 2"
 wait_event = "copy 1", "2 * x"
 reuse_late = "2 * x", "copy 2"  # by record_stream
@@ -129,7 +134,7 @@ assert both == [2]
 # %%
 # Instead of ``record_stream`` you can call ``side.wait_stream(now)``. Call it after you
 # queue the work that reads ``x``, but before ``x`` is freed. Then the next copy on
-# ``side`` waits.
+# ``side`` waits for all work queued so far, so less of it overlaps.
 #
 # Copy a result back to the CPU
 # -----------------------------
@@ -152,5 +157,5 @@ assert result.tolist() == [20, 35]
 # - Before a stream reads what another one writes, or overwrites what another one reads:
 #   ``wait_event`` or ``wait_stream``.
 # - Before you free a tensor that another stream uses: ``record_stream``.
-# - Before the CPU reads a ``non_blocking`` result: ``synchronize``. If you use one
-#   stream, only this one of the three rules matters.
+# - Before the CPU reads a ``non_blocking`` result, or writes to the pinned source of a
+#   copy: ``synchronize``. With one stream, only this rule matters.

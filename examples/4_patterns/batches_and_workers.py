@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 if __name__ != "__main__":  # in a worker
     sys.stdout = io.StringIO()  # print once
+warnings.simplefilter("ignore")  # fork may warn
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
@@ -40,8 +41,9 @@ def shares_memory(a, b):
 
 data = torch.tensor([[1.0], [2.0]])
 dataset = TensorDataset(data)
-(sample,) = dataset[0]
-((batch,),) = DataLoader(dataset, batch_size=2)
+loader = DataLoader(dataset, batch_size=2)
+(sample,) = dataset[0]  # a tuple of one tensor
+(batch,) = next(iter(loader))
 # sphinx_gallery_lead = True
 sample += 10
 print(f"{data.tolist() = }, {batch.tolist() = }")
@@ -56,7 +58,7 @@ assert batch[0].item() == 1
 #     - ``data.tolist() = [[1.0], [2.0]], batch.tolist() = [[1.0], [2.0]]`` with
 #       ``sample = sample + 10``
 #     - ``data.tolist() = [[11.0], [2.0]], batch.tolist() = [[11.0], [2.0]]`` with
-#       ``((batch,),) = [dataset[:]]``
+#       ``(batch,) = dataset[:]``
 #
 # What shares memory with the data?
 # ---------------------------------
@@ -66,25 +68,23 @@ assert batch[0].item() == 1
 # read directly (:ref:`silent-pinned-refill`).
 
 gpu = device == "cuda"
-ways = {
-    "dataset[0]": dataset,
-    "batch_size=None": DataLoader(dataset, batch_size=None),
-    "batch_size=2": DataLoader(dataset, batch_size=2),
-    "pinned": DataLoader(dataset, batch_size=2, pin_memory=gpu),
-}
-rows = []
-for way, loader in ways.items():
-    (batch,) = next(iter(loader))
-    row = {"loaded with": way}
-    row["memory of data"] = shares_memory(batch, data)
-    row["pinned"] = batch.is_pinned()
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-shared = [row["memory of data"] for row in rows]
+loaded = {"dataset[0]": dataset[0]}
+loader = DataLoader(dataset, batch_size=None)
+loaded["batch_size=None"] = next(iter(loader))
+loader = DataLoader(dataset, batch_size=2)
+loaded["batch_size=2"] = next(iter(loader))
+loader = DataLoader(dataset, pin_memory=gpu)
+loaded["pinned"] = next(iter(loader))
+print("loaded with | memory of data | pinned")
+shared = []
+for way, found in loaded.items():
+    tensor = found[0]
+    is_shared = shares_memory(tensor, data)
+    is_pinned = tensor.is_pinned()
+    print(f"{way} | {is_shared} | {is_pinned}")
+    shared.append(is_shared)
 assert shared == [True, True, False, False]
-assert row["pinned"] == gpu
+assert is_pinned == gpu
 # sphinx_gallery_folded = "The code that looks"
 
 # %%
@@ -95,52 +95,61 @@ assert row["pinned"] == gpu
 # ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That moves its CPU
 # tensors into shared memory, also in the main process. Don't rely on the default. Call
 # :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes. Here
-# a worker's ReLU writes to the data, and between two epochs the main process adds 10.
+# the worker writes to the data with ``torch.relu_``.
 
-
-def two_epochs(data, method):
-    loader = DataLoader(
-        data,  # a tensor is a data set too
-        batch_size=None,
-        collate_fn=torch.nn.ReLU(inplace=True),
-        num_workers=1,
-        persistent_workers=True,
-        multiprocessing_context=method,
-    )
-    list(loader)
-    written = data.min().item() == 0
-    data += 10
-    return written, max(loader).item() == 12
-
+data = torch.tensor([[-1.0], [2.0]])
+data.share_memory_()
+loader = DataLoader(
+    data,  # a tensor works as a dataset
+    batch_size=None,
+    collate_fn=torch.relu_,
+    num_workers=1,
+)
+if __name__ == "__main__":
+    list(loader)  # one epoch
+    print(f"{data.tolist() = }")
 
 # %%
 # ``spawn`` and ``forkserver`` also import your script again in each worker. So start
-# workers under ``if __name__ == "__main__":``.
+# workers under ``if __name__ == "__main__":``. The table has each start method. Between
+# two epochs the main process adds 10.
 
-data = torch.tensor([[-1.0], [2.0]])
-shared = data.clone().share_memory_()
 methods = torch.multiprocessing.get_all_start_methods()
+methods.sort()
 if sys.platform == "darwin":
     methods.remove("fork")  # not safe on macOS
-tries = [(m, data.clone()) for m in sorted(methods)]
-tries.append((tries[0][0], shared))
-rows = []
+cases = [(method, False) for method in methods]
+cases.append((methods[0], True))
 if __name__ == "__main__":
-    for method, own in tries:
-        row = {"start method": method}
-        row["share_memory_()"] = own is shared
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of fork
-            seen = two_epochs(own, method)
-        row["worker's write is seen"] = seen[0]
-        row["worker sees a later write"] = seen[1]
-        row["data.is_shared()"] = own.is_shared()
-        rows.append(row)
-    print(*rows[0], sep=" | ")
-    for row in rows:
-        print(*row.values(), sep=" | ")
-for method, asked, *seen in map(dict.values, rows):
-    assert seen == [asked or method != "fork"] * 3
+    head = "start method | share_memory_()"
+    head += " | worker's write is seen"
+    head += " | worker sees a later write"
+    print(f"{head} | data.is_shared()")
+    for method, share in cases:
+        data = torch.tensor([[-1.0], [2.0]])
+        if share:
+            data.share_memory_()
+        loader = DataLoader(
+            data,
+            batch_size=None,
+            collate_fn=torch.relu_,
+            num_workers=1,
+            persistent_workers=True,
+            multiprocessing_context=method,
+        )
+        list(loader)
+        main_sees = data[0].item() == 0
+        data += 10
+        samples = list(loader)
+        worker_sees = samples[1].item() == 12
+        is_shared = data.is_shared()
+        row = f"{method} | {share} | {main_sees}"
+        print(f"{row} | {worker_sees} | {is_shared}")
+        expected = share or method != "fork"
+        assert main_sees == expected
+        assert worker_sees == expected
+        assert is_shared == expected
+    del loader  # ends the last worker
 model = torch.nn.Linear(1, 1).share_memory()
 assert model.weight.is_shared()
 # sphinx_gallery_folded = "The code that tries each start method"

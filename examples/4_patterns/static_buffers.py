@@ -17,7 +17,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 capture = device == "cuda"
-capture = capture and hasattr(torch.cuda, "CUDAGraph")
+if not hasattr(torch.cuda, "CUDAGraph"):
+    capture = False  # on a simulated device
 
 # %%
 # Each replay reads and writes the same tensors
@@ -29,8 +30,10 @@ capture = capture and hasattr(torch.cuda, "CUDAGraph")
 # one tensor for the input and one for the result, the *static buffers*, and you have
 # to keep both.
 #
-# Without CUDA, ``record`` (below) can't make a graph. It returns a function that reads
-# and writes the same two tensors, so all examples print the same values.
+# ``record`` (below) runs the work once before the capture. For a model, run it a few
+# times on a side stream, as that page shows. Without CUDA, ``record`` can't make a
+# graph. It returns a function that reads and writes the same two tensors, so all
+# examples print the same values.
 
 static_in = torch.zeros(2, device=device)
 static_out = torch.zeros(2, device=device)

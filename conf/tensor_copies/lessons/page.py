@@ -120,7 +120,7 @@ def take_assertions(code: nodes.literal_block) -> list[nodes.admonition]:
     # Sphinx highlights a block whose source is its text.
     code.rawsource = "".join(lines[:first]).rstrip() + "\n"
     code[:] = [nodes.Text(code.rawsource)]
-    words = f"Checked by {len(checks)} assertion{'s' * (len(checks) > 1)}"
+    words = f"Show the check ({len(checks)} assertion{'s' * (len(checks) > 1)})"
     return [fold(words, proof, kind="checked")]
 
 
