@@ -83,7 +83,8 @@ def test_a_page_is_arranged(app: SimpleNamespace) -> None:
         "A", "Answer.", "<figure>lead</figure>", "Script Notebook Colab",
         "[setup] Setup import torch Output on cpu",
         "x = 1 print(x) # seen", "<figure>more</figure>", "Output", "1",
-        "[checked] Show the check (2 assertions) # That is one. assert x assert (x or 1)",
+        "[checked] Show the check (2 assertions) # That is one. "
+        "assert x assert (x or 1)",
         "[folded] The draw code draw()", "<figure>chart</figure>",
     ]  # fmt: skip
 
