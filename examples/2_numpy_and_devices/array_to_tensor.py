@@ -107,8 +107,8 @@ assert found["torch.asarray(a, copy=False)"] == raises
 # ``TypeError`` means that a call has no ``dtype``. Tensors can't have negative strides,
 # so use ``a[::-1].copy()``. ``frombuffer`` only takes C-contiguous arrays.
 #
-# Read-only arrays are modified anyway
-# ------------------------------------
+# ``from_numpy`` lets you write to a read-only array
+# --------------------------------------------------
 # PyTorch has no read-only tensors. ``from_numpy`` shares the memory and warns once per
 # process, so a missing warning proves nothing. (Setup silences the warning.)
 
