@@ -167,5 +167,5 @@ assert w.grad.is_inference()
 # Remember
 # --------
 # - To use a result of ``inference_mode`` in training, call ``clone`` after the block.
-# - If training needs the result, ``no_grad`` is simpler (:doc:`flags_inside_no_grad`).
-# - ``inference_mode`` doesn't call ``eval()`` (:ref:`q-eval-no-grad-inference-mode`).
+# - If training needs the result, ``no_grad`` is simpler.
+# - ``inference_mode`` doesn't call ``eval()``.
