@@ -189,6 +189,8 @@ class _Block:
         """Return where a line can begin that leads away from the row."""
         kind = "right" if right else "left"
         ends = [self.left + self.row_width * right]
+        if not self.row_width:  # words stand in the place of cells
+            ends = [self.x + self.width * right]
         ends += [one.centre for one in self.pills if one.stem == kind]
         return max(ends) + 5 if right else min(ends) - 5
 
