@@ -31,6 +31,8 @@ warnings.simplefilter("ignore")  # two calls warn
 # and need new memory. On a CPU, that also takes *page faults* if the copy is very large
 # (:doc:`pages_of_a_copy`).
 
+x = torch.ones(2, device=device)
+warm = x.clone()
 calls = [
     "x.detach().clone()",
     "x.clone().detach()",
@@ -39,6 +41,7 @@ calls = [
     "torch.tensor(x)",
     "warm.copy_(x)",
 ]
+assert warm.copy_(x) is warm  # no new memory
 
 # %%
 # Time one call
@@ -47,7 +50,6 @@ calls = [
 # for CUDA to finish. ``blocked_autorange`` chooses how often, and measures the spread
 # of the times by the width of their middle half, the *interquartile range*.
 
-x = torch.ones(2, device=device)
 timer = Timer("x.detach().clone()", globals={"x": x})
 times = timer.blocked_autorange(min_run_time=0.1)
 print(f"median: {1e6 * times.median:.2f} µs")
@@ -88,7 +90,7 @@ cases = [
     ("64 MiB", 2**24, 11, "s"),
 ]
 heights = np.arange(6)
-verdict, columns = [], []
+verdict, columns, medians = [], [], []
 for size, numel, rounds, mark in cases:
     x = torch.ones(numel, device=device)
     times = time_in_turns(x, rounds)
@@ -105,6 +107,7 @@ for size, numel, rounds, mark in cases:
         bar = f"{low[c]:.2f} to {high[c]:.2f}×"
         cells.append(f"{median}, {bar}")
     columns.append(cells)
+    medians.append(np.median(times))
     said = f"{names(longer)} took longer, and "
     said += f"{names(shorter)} took less time"
     verdict.append(f"At {size}, {said}.")
@@ -127,6 +130,7 @@ plt.show()
 print("call | 4 B | 64 MiB")
 for call, small, large in zip(calls, *columns):
     print(f"{call} | {small} | {large}")
+assert medians[0] < medians[1]  # bytes take time
 # sphinx_gallery_folded = "The code that times and draws"
 # sphinx_gallery_lead = True
 

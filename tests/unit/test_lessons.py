@@ -79,6 +79,12 @@ def test_length(script: Path) -> None:
 
 
 @EACH
+def test_it_asserts_what_it_says(script: Path) -> None:
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    assert any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+
+
+@EACH
 def test_stands_alone(script: Path) -> None:
     header = re.search(
         r"^# /// script\n((?:# .*\n)+)# ///$", script.read_text(), re.MULTILINE
