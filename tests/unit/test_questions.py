@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 
 import pytest
@@ -17,7 +18,6 @@ MOST_LINES, MOST_CODE, LONGEST_HEADING, LEAST_ADDRESSES = 28, 12, 80, 2
 HEADING = re.compile(r"^(?:\((?P<label>[^()\s]+)\)=\n)?## (?P<heading>.+)\n", re.M)
 ADDRESS = re.compile(r"\]\(https?://[^)\s]+\)")
 FENCE = re.compile(r"^(```+).*?^\1[ \t]*$", re.M | re.S)
-COUNT = re.compile(r"^\| `(q-[^`]+)` \|.*?\| (\d+)/(\d+) \|", re.M)
 
 
 def questions_in(page: str) -> list[tuple[str, str, str]]:
@@ -68,8 +68,13 @@ def test_each_question_has_all_its_parts(page: str) -> None:
 
 
 def test_the_most_asked_stand_first_and_each_address_is_one() -> None:
-    text = (DOCS / "maintainers/demand.md").read_text(encoding="utf-8")
-    asked = {label: (int(t), int(r)) for label, r, t in COUNT.findall(text)}
+    demand = tomllib.loads((DOCS / "demand.toml").read_text(encoding="utf-8"))
+    asked = {
+        label: (one["threads"], one["repositories"])
+        for table in demand.values()
+        for label, one in table.items()
+        if label.startswith("q-")
+    }
     on_pages = [[label for label, *_ in questions_in(page)] for page in PAGES]
     for page in on_pages:
         assert page == sorted(page, key=asked.__getitem__, reverse=True)
