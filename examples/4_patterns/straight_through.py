@@ -117,14 +117,14 @@ assert x.grad.item() == 1
 # %%
 # If ``x`` isn't much larger than ``q``, the error is small. Here ``x`` has a thousand
 # values, and ``q`` is always 0.1. ``error`` is in units of the last binary digit of
-# 0.1, and ``wrong`` counts the results that aren't 0.1.
+# 0.1, and ``inexact`` counts the results that aren't 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
 error = (x + (q - x) - q).abs() / 2**-27
-wrong = (error > 0).sum().item()
-print(f"{wrong = }, {error.max().item() = }")
-assert wrong > 0
+inexact = (error > 0).sum().item()
+print(f"{inexact = }, {error.max().item() = }")
+assert inexact > 0
 assert 1 <= error.max().item() <= 4
 assert torch.equal(q + (x - x), q)
 # sphinx_gallery_folded = "The code that compares"
@@ -133,9 +133,8 @@ assert torch.equal(q + (x - x), q)
 # Write your own ``autograd.Function``
 # ------------------------------------
 # With :class:`torch.autograd.Function` you write both parts yourself. ``forward``
-# returns the value, and ``backward`` returns the gradient. If ``forward`` saves ``x``
-# with ``ctx.save_for_backward``, ``backward`` can also return 0 where ``x`` is out of
-# range.
+# returns the value, and ``backward`` returns the gradient. If ``backward`` needs ``x``
+# see :ref:`q-ctx-or-save-for-backward`.
 
 
 class Sign(torch.autograd.Function):
