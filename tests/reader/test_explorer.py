@@ -132,15 +132,6 @@ def test_on_the_narrowest_phone(visit: Any, query: str) -> None:
     assert page.evaluate(OUTSIDE) == axe_of(page) == []
 
 
-def test_without_scripts_a_picture_and_no_controls(visit: Any) -> None:
-    page = visit("index.html", java_script_enabled=False)
-    drawn = page.locator(".explorer svg:visible").all()
-    assert [one.get_attribute("aria-label") for one in drawn] == [
-        "y = x.detach(): y shares memory with x. No gradient flows back."
-    ]
-    assert page.locator(".explorer :is(button, select):visible").count() == 0
-
-
 # -- How lines are read ----------------------------------------------------------------
 
 

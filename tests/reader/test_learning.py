@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,12 @@ from reading import (
     CHOICES,
     CODE,
     EACH,
-    EVERYTHING,
     LEAD,
-    PLAYER,
     SCRIPTS,
     SETUP,
     UNFOLD,
     as_shown,
     page_of,
-    parsed,
-    parts_of,
     script_of,
     soup,
 )
@@ -128,52 +123,6 @@ def test_self_check_answers_are_what_the_programs_print(
         assert (site / link["href"].partition("#")[0]).exists()
 
 
-def steps_of(page: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the data of a page's player, and its events."""
-    (player,) = soup(page).select(f"{LEAD} > {PLAYER}")
-    text = (page.parent / player["data-steps"].partition("?")[0]).read_text("utf-8")
-    data = json.loads(text[text.index("(") + 1 : text.rindex(")")])
-    return data, [step for step in data["steps"] if step["event"]]
-
-
-def test_the_pictures_of_most_lessons_are_steps_of_them(site: Path) -> None:
-    pages = [page_of(site, script) for script in SCRIPTS]
-    played = [page for page in pages if soup(page).select(PLAYER)]
-    assert len(played) > 35
-    for page in played:
-        data, events = steps_of(page)
-        assert 1 <= len(events) <= 18, page
-        player = soup(page).select_one(PLAYER)
-        at, _, count = player.select_one(".player-count").get_text().partition(" of ")
-        step = events[int(at) - 1]
-        assert int(count) == len(events), page
-        assert player.select_one(".player-said").get_text() == step["said"], page
-        statement = player.select_one(".player-statement").get_text().split("\n")[0]
-        assert statement == data["code"][step["first"] - 1].strip(), page
-        assert statement in "\n".join(part.code for part in parts_of(page))
-        drawn = parsed(data["drawings"][step["drawing"]])
-        assert str(player.select_one(".player-now > svg")) == str(drawn.svg), page
-
-
-def test_the_player_plays_forward_to_the_end(visit: Any, site: Path) -> None:
-    page = visit(page_of(site, DETACH).as_uri())
-    _, events = steps_of(page_of(site, DETACH))
-    player = page.locator(PLAYER)
-    count, said = player.locator(".player-count"), player.locator(".player-said")
-    at = int(count.inner_text().partition(" ")[0])
-    forward = player.get_by_role("button", name="Forward")
-    drawn = set()
-    for number, step in enumerate(events[at:], at + 1):
-        forward.click()
-        player.get_by_text(f"{number} of {len(events)}").wait_for()
-        assert said.inner_text() == step["said"]
-        drawn.add(player.locator(".player-picture").inner_html())
-    assert len(drawn) > 3
-    assert forward.get_attribute("aria-disabled") == "true"
-    player.get_by_role("button", name="Back", exact=True).press("Enter")
-    player.get_by_text(f"{len(events) - 1} of {len(events)}").wait_for()
-
-
 def test_a_block_is_copied_as_it_stands(visit: Any, site: Path) -> None:
     tab = visit(page_of(site, DETACH).as_uri())
     block = tab.locator(f"div.{CODE}:not(details *)").first
@@ -193,22 +142,6 @@ def test_code_is_copied_where_the_clipboard_is_closed(visit: Any, site: Path) ->
     tab.locator(f"{SETUP} button").first.press("Enter")
     tab.get_by_role("status").get_by_text("Ctrl+C").wait_for()
     assert tab.evaluate("String(getSelection())").startswith("import torch\n")
-
-
-def test_without_javascript_everything_is_there(visit: Any, site: Path) -> None:
-    tab = visit("index.html", java_script_enabled=False)
-    for script in SCRIPTS if EVERYTHING else SCRIPTS[2::6]:
-        page = page_of(site, script)
-        tab.goto(page.as_uri())
-        for fold in tab.locator("article details > summary").all():
-            fold.click()
-        shown = " ".join(tab.locator("article").inner_text().split())
-        for part in parts_of(page):
-            cells = part.output.replace(" | ", "\n")  # a table has no bars
-            for line in (part.code + cells).splitlines():
-                assert " ".join(line.split()) in shown, line
-        controls = tab.locator(f"{CHOICES}, {PLAYER} button")
-        assert controls.filter(visible=True).count() == 0
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])

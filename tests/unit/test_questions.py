@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from conftest import ROOT
+from reading import ROOT
 from tensor_copies.gallery.pages import cells_in
 
 DOCS = ROOT / "docs"
