@@ -166,4 +166,4 @@ assert net.weight.grad.item() == 1
 # --------
 # - A checkpoint keeps a block's inputs and runs the block again in the backward pass.
 # - Call ``backward()`` before the weights change. BatchNorm updates its averages twice.
-# - Pass ``use_reentrant=False``, so that the first block's weights also get gradients.
+# - Pass ``use_reentrant=False``. The weights then get gradients even if ``x`` doesn't.

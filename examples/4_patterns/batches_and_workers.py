@@ -85,7 +85,7 @@ for way, found in loaded.items():
     shared.append(is_shared)
 assert shared == [True, True, False, False]
 assert is_pinned == gpu
-# sphinx_gallery_folded = "The code that looks"
+# sphinx_gallery_folded = "The code that compares the memory"
 
 # %%
 # Do workers and the main process see each other's writes?

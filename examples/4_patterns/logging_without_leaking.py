@@ -138,7 +138,7 @@ assert sums[2].item() == 7
 assert best.item() == 1
 
 # %%
-# The zeros are float32. In bfloat16 a sum of ones stops at 256 (256 + 1 is rounded).
+# The zeros are float32. A bfloat16 sum of ones stops at 256, because 256 + 1 gives 256.
 
 bf16 = torch.tensor(256, dtype=torch.bfloat16)
 bf16 += 1
@@ -157,7 +157,7 @@ log = []
 with torch.no_grad():
     for batch in torch.ones(3, 2, device=device):
         loss = (w * batch).mean()
-        log.append(loss.detach())
+        log.append(loss)  # without a graph
 print(f"{torch.stack(log).tolist() = }")
 assert loss.grad_fn is None
 

@@ -93,7 +93,8 @@ assert found[straight_through] == (2.75, 0)
 # With ``round`` alone the gradient is 0. PyTorch doesn't raise, and the weight isn't
 # trained. The second form has the right value here, but both uses of ``x`` are in the
 # graph, and the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
-# ``detach``. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
+# ``detach``. The third form stops at 2.75, because 2.75 is rounded to 3 and the loss is
+# 0. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
 #
 # For an exact value, write ``q + (x - x.detach())``
 # --------------------------------------------------
@@ -132,9 +133,9 @@ assert torch.equal(q + (x - x), q)
 # %%
 # Write your own ``autograd.Function``
 # ------------------------------------
-# With :class:`torch.autograd.Function` you write both parts yourself. ``forward``
-# returns the value, and ``backward`` returns the gradient. If ``backward`` needs ``x``
-# see :ref:`q-ctx-or-save-for-backward`.
+# With :class:`torch.autograd.Function` you write both parts yourself, the value in
+# ``forward`` and the gradient in ``backward``. (If ``backward`` needs ``x``, see
+# :ref:`q-ctx-or-save-for-backward`.)
 
 
 class Sign(torch.autograd.Function):
