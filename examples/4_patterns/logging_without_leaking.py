@@ -150,7 +150,7 @@ assert bf16.item() == 256
 # --------------------------------------------------
 # On a CUDA GPU, ``item()`` and ``if loss < best`` wait for all work queued before them
 # on the current stream. ``tolist()`` of a stacked log waits once for all numbers
-# (:doc:`../3_tips/what_waits`). This is how you validate:
+# (:doc:`../3_tips/what_waits`). This validation waits once, after the loop:
 
 w = torch.ones(2, device=device, requires_grad=True)
 log = []
