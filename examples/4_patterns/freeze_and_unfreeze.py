@@ -133,7 +133,7 @@ w.requires_grad_(False)
 free = [p for p in net.parameters() if p.requires_grad]
 optimizer = torch.optim.SGD(free, lr=0.5)
 w.requires_grad_(True)
-loss = net(torch.ones(1, device=device)).sum()
+loss = net(torch.ones(1, device=device)).mean()
 loss.backward()
 optimizer.step()
 print(f"{w.grad.item() = }, {w.item() = }")
@@ -156,7 +156,7 @@ assert w.item() == 2
 
 optimizer.add_param_group({"params": [w], "lr": 0.5})
 optimizer.zero_grad()
-loss = net(torch.ones(1, device=device)).sum()
+loss = net(torch.ones(1, device=device)).mean()
 loss.backward()
 optimizer.step()
 print(f"{w.item() = }")

@@ -32,7 +32,7 @@ x = torch.tensor([[-1.0]], device=device)
 best = float("inf")
 for epoch in range(1, 6):
     optimizer.zero_grad()
-    loss = model(x).sum()
+    loss = model(x).mean()
     loss.backward()
     optimizer.step()
     validation = (w.item() - 3) ** 2
@@ -112,7 +112,7 @@ assert in_cpu_memory["weight"].item() == 5
 
 model.load_state_dict(kept)
 optimizer.zero_grad()
-loss = model(x).sum()
+loss = model(x).mean()
 loss.backward()
 optimizer.step()
 print(f"{model.weight.item() = }, {saved.item() = }")
@@ -157,7 +157,7 @@ optimizer.load_state_dict(copy.deepcopy(best_state))
 train_step()
 kept_momentum = momentum.item()
 
-optimizer.load_state_dict(best_state)
+optimizer.load_state_dict(best_state)  # no copy
 train_step()
 print(f"{kept_momentum = }, {momentum.item() = }")
 assert kept_momentum == 1
