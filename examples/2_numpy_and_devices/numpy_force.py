@@ -147,8 +147,8 @@ print(f"{stacked.shape = }")
 # -------------------------------------------------------
 # ``numpy()`` raises if the tensor requires grad and grad mode is on at the time of the
 # call. Inside ``no_grad`` you get an array that shares the memory, and :doc:`autograd
-# doesn't notice a write <numpy_bridge>`. A result computed inside doesn't require grad,
-# so its ``numpy()`` also works after the block.
+# doesn't notice a write <numpy_bridge>`. The product computed inside doesn't require
+# grad, so its ``numpy()`` also works after the block.
 
 before = w * 2
 with torch.no_grad():
