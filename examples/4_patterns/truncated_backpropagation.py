@@ -100,7 +100,8 @@ assert counts["detached"] == whole[:4] * 4
 # Detach both states of an LSTM
 # -----------------------------
 # The state of an LSTM is the pair ``h, c``, and both have a graph. We split a sequence
-# of six inputs into windows of two, with one loss for each. Then we detach both states.
+# of six inputs into windows of two. After each window we call ``backward()``, step and
+# detach both states.
 
 lstm = torch.nn.LSTMCell(1, 1)  # on the CPU
 optimizer = torch.optim.SGD(lstm.parameters(), lr=0.5)
@@ -146,8 +147,8 @@ assert list(grows.values()) == [True, True, False]
 # A short window doesn't reach early inputs
 # -----------------------------------------
 # The state is the sum of four inputs times ``u``, and only the first input isn't 0. We
-# call ``backward()`` on the last state. With windows of ``length`` 2 or 1, the
-# graph of that state doesn't reach the first input, so the gradient of ``u`` is 0.
+# call ``backward()`` on the last state. With windows of ``length`` 2 or 1, the graph
+# of that state doesn't reach the first input, so the gradient of ``u`` is 0.
 
 gradients = []
 for length in 4, 2, 1:
