@@ -100,8 +100,7 @@ assert counts["detached"] == whole[:4] * 4
 # Detach both states of an LSTM
 # -----------------------------
 # The state of an LSTM is the pair ``h, c``, and both have a graph. We split a sequence
-# of six inputs into windows of two. After each window we call ``backward()``, step and
-# detach both states.
+# of six inputs into windows of two. After each window's step we detach both states.
 
 lstm = torch.nn.LSTMCell(1, 1)  # on the CPU
 optimizer = torch.optim.SGD(lstm.parameters(), lr=0.5)
