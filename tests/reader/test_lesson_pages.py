@@ -99,6 +99,7 @@ def test_a_fold_says_what_is_in_it(script: Path, site: Path) -> None:
     written = re.findall(r'# sphinx_gallery_folded = "(.+)"', text)
     folded = [as_shown(one.summary) for one in page.select("details.folded")]
     assert folded == [one.replace("`", "") for one in written]
+    in_sight = 0
     for block in page.select(f"article .{CODE}"):
         checks = [isinstance(one, ast.Assert) for one in ast.parse(block.pre.text).body]
         if proof := block.find_parent("details", class_="checked"):
@@ -106,6 +107,8 @@ def test_a_fold_says_what_is_in_it(script: Path, site: Path) -> None:
             assert all(checks) and as_shown(proof.summary) == said
         elif not block.find_parent("details"):
             assert all(checks) or not checks[-1]  # a check below a block is folded
+            in_sight += sum(map(bool, map(str.strip, block.pre.text.splitlines())))
+    assert in_sight <= 70
 
 
 @EACH
