@@ -1,4 +1,4 @@
-"""What is observed of tensors, and where they are found, is what another look finds."""
+"""Where tensors are found, what is observed of them, and the names they get."""
 
 from __future__ import annotations
 
