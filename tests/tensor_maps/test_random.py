@@ -111,10 +111,6 @@ def changes(was: dict[str, Truth], now: dict[str, Truth]) -> dict[str, set[str]]
     return {name: kinds for name, kinds in found.items() if kinds}
 
 
-def root_of(name: str) -> str:
-    return re.split(r"[.\[]", name)[0]
-
-
 def problems_of(stage: Stage) -> Iterator[str]:
     """Yield what a step says falsely, or does not say."""
     said, changed = stage.told["said"], set(stage.told["changed"])
