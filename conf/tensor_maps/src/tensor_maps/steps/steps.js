@@ -63,7 +63,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     make("div", {}, statement, kind), said, raised, caption);
   const legend = make("p", { class: "steps-legend" });
   for (const [name, sign] of Object.entries(SIGNS)) {
-    if (steps.some(({ event }) => event === name)) legend.append(make("span", {}, `${sign} ${name}`));
+    if (steps.some(({ event }) => event === name))
+      legend.append(make("span", {}, `${sign} ${name}`));
   }
   for (const [name, words] of Object.entries(ON_TAGS)) {
     if (drawings.join().includes(`data-sign="${name}"`)) legend.append(make("span", {}, words));
@@ -346,7 +347,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     open(wanted() ?? at);
     return;
   }
-  const dialog = make("dialog", { class: "steps-dialog", close: () => part("large").focus() }, box);
+  const close = () => part("large").focus();
+  const dialog = make("dialog", { class: "steps-dialog", close }, box);
   title.id = `${key}-title`;
   dialog.setAttribute("aria-labelledby", title.id);
   head.append(button("Close", () => dialog.close()));
