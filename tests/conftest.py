@@ -17,16 +17,15 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
-import fonts
+import matplotlib
 import pytest
 from bs4 import BeautifulSoup
 from hypothesis import settings
 from reading import EVERYTHING, PATIENCE, ROOT, pages_in, soup
-from sites import TinySite, lesson, new_tiny_site
 from tensor_copies.gallery import isolation, machine
 
-__all__ = ["PATIENCE", "ROOT", "TinySite", "lesson", "new_tiny_site"]
 # torch.utils.benchmark imports setuptools, which replaces Python's distutils. Where a
 # test turns that warning into an error, the import stays half done for all later tests.
 with warnings.catch_warnings(action="ignore"):
@@ -38,14 +37,28 @@ ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     "--disable-background-networking",
 ]
-CLIPBOARD = ["clipboard-read", "clipboard-write"]
-DESK = {"width": 1280, "height": 900}
+# A layout hangs on the font: browsers know DejaVu alone, which matplotlib brings.
+FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>{fonts}</dir><cachedir>{cache}</cachedir>
+  <alias binding="strong">
+    <family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer>
+  </alias>
+  <alias binding="strong">
+    <family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer>
+  </alias>
+</fontconfig>
+"""
+# Saved steps have a policy that refuses what Playwright waits with.
+DESK = {
+    "permissions": ["clipboard-read", "clipboard-write"],
+    "viewport": {"width": 1280, "height": 900},
+    "bypass_csp": True,
+}
 # A test that asks for one of these reads a built site, or builds one, or compiles, or
 # runs all probes of the Atlas.
-SLOW_FIXTURES = {
-    *("site", "browser", "tiny_site", "hosted"),
-    *("tiny", "simulated_device", "witnessed"),
-}
+SLOW_FIXTURES = {"site", "browser", "hosted", "simulated_device", "witnessed"}
 
 
 def pytest_configure() -> None:
@@ -98,12 +111,6 @@ def pages_of_others_are_let_be() -> None:
     gc.freeze()
 
 
-@pytest.fixture
-def tiny_site(tmp_path: Path) -> TinySite:
-    """Make a new tiny site without lessons."""
-    return new_tiny_site(tmp_path / "tiny")
-
-
 @pytest.fixture(scope="session")
 def site() -> Path:
     """Return the folder of the built site."""
@@ -146,57 +153,37 @@ def address(site: Path) -> Iterator[str]:
     server.server_close()
 
 
-class Chromium:
-    """A browser that waits as long as it takes.
-
-    It passes over the policies of saved steps: Playwright waits by evaluating text
-    within a page, which they refuse.
-    """
-
-    def __init__(self, chromium: Any) -> None:
-        self._chromium = chromium
-
-    def new_context(self, **options: Any) -> Any:
-        """Open a context (see Playwright) of its own."""
-        context = self._chromium.new_context(**{"bypass_csp": True, **options})
-        context.set_default_timeout(PATIENCE * 200)  # milliseconds: a fifth of it
-        return context
-
-    def new_page(self, **options: Any) -> Any:
-        """Open a page in a context of its own, which is closed with it."""
-        page = self._chromium.new_page(**{"bypass_csp": True, **options})
-        page.context.set_default_timeout(PATIENCE * 200)
-        return page
-
-
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Return Chromium with the fonts that are there on every machine."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         skip_but_not_on_ci("no Chromium here: `apt-get install chromium` for a browser")
     from playwright.sync_api import sync_playwright
 
-    chosen = fonts.choose(*fonts.FAMILIES, tmp_path_factory.mktemp("fonts"))
+    folder = tmp_path_factory.mktemp("fonts")
+    bundled = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    places = {"fonts": escape(str(bundled)), "cache": escape(str(folder))}
+    (folder / "fonts.conf").write_text(FONTS.format(**places), encoding="utf-8")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
             executable_path=found,
             args=ARGUMENTS,
-            env={**os.environ, "FONTCONFIG_FILE": str(chosen)},
+            env={**os.environ, "FONTCONFIG_FILE": str(folder / "fonts.conf")},
             timeout=PATIENCE * 200,
         )
-        yield Chromium(started)
+        yield started
         started.close()
 
 
 @contextlib.contextmanager
-def opened(browser: Chromium, address: str) -> Iterator[Any]:
+def opened(browser: Any, address: str | None = None) -> Iterator[Any]:
     """Give a function that opens a page of the site; fail on an error in it."""
     contexts, problems = [], []
 
-    def go(where: str, **options: Any) -> Any:
-        always = {"base_url": address, "permissions": CLIPBOARD, "viewport": DESK}
-        contexts.append(browser.new_context(**always | options))
+    def go(where: str = "about:blank", **options: Any) -> Any:
+        contexts.append(browser.new_context(base_url=address, **DESK | options))
+        contexts[-1].set_default_timeout(PATIENCE * 200)  # milliseconds: a fifth of it
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.goto(where)
@@ -209,14 +196,14 @@ def opened(browser: Chromium, address: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def visit(browser: Chromium, address: str) -> Iterator[Any]:
+def visit(browser: Any, address: str) -> Iterator[Any]:
     """Return a function that opens a page in a context of its own, for one test."""
     with opened(browser, address) as go:
         yield go
 
 
 @pytest.fixture(scope="module")
-def tab(browser: Chromium, address: str) -> Iterator[Any]:
+def tab(browser: Any, address: str) -> Iterator[Any]:
     """Return a page at a desk that the tests of a module share."""
     with opened(browser, address) as go:
         yield go("index.html", reduced_motion="reduce")

@@ -54,6 +54,14 @@ assert not shares_memory(s, w)
 # sphinx_gallery_tensor_map = "w, v, z, s, w copied to s"
 
 # %%
+# Under ``no_grad``, ``clone`` doesn't record a node.
+
+with torch.no_grad():
+    quiet = w.clone()
+print(f"{quiet.grad_fn = }")
+assert quiet.grad_fn is None
+
+# %%
 # Which backward pass reaches ``w``?
 # ----------------------------------
 # Compute ``y`` from the clone ``v``, and ``u`` from the detached ``z``. The values of
@@ -74,7 +82,8 @@ u.backward()
 print(f"{y = }")
 print(f"{u = }")
 print(f"{w.grad = }")
-print(f"{b.grad = }, {t.grad = }, {c.grad = }")
+print(f"{b.grad = }")
+print(f"{t.grad = }, {c.grad = }")
 assert y.item() == 2 * 4 + 3
 assert u.item() == 4 * 7 + 9
 assert w.grad.item() == 2
@@ -108,9 +117,9 @@ assert w.tolist() == [4.0]
 # %%
 # PyTorch's docs recommend ``detach().clone()`` since 2.7
 # -------------------------------------------------------
-# :meth:`torch.Tensor.new_tensor` also copies. Its documentation recommends another call
-# that does the same. Since PyTorch 2.7 that call is ``detach().clone()``. Before 2.7 it
-# was ``clone().detach()``.
+# :meth:`torch.Tensor.new_tensor` also copies, but its documentation recommends another
+# call. Since PyTorch 2.7 that call is ``detach().clone()``. Before 2.7 it was
+# ``clone().detach()``.
 
 text = torch.Tensor.new_tensor.__doc__
 new = "``x.detach().clone()``" in text
@@ -125,6 +134,6 @@ assert old == (torch.__version__ < (2, 7))
 # Remember
 # --------
 # - Both orders give the same values in new memory, without a graph.
-# - ``clone().detach()`` first records a node, if ``w`` requires grad and grad mode is
-#   on.
+# - ``clone().detach()`` records an unused node, if ``w`` requires grad and grad mode
+#   is on.
 # - Write ``detach().clone()``.

@@ -124,17 +124,20 @@ assert "modified by an inplace" in message
 # :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>` or ``.data``, and the step of an
 # optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but its
 # version stays the same. The optimizer subtracts ``lr`` times the gradient, which is
-# still 2.
+# the value of ``x``, 2.
 
 before = w._version
-w.data[0] = 8.0
+w.data[0] = 9.0
 optimizer = torch.optim.SGD([w], lr=0.5, fused=True)
+optimizer.zero_grad()
+loss = x * w
+loss.backward()
 optimizer.step()
-print(f"{w = }")  # 8 - 0.5 * 2
+print(f"{w = }")  # 9 - 0.5 * 2
 print(f"{z = }")
 print(f"{before = }, {w._version = }")
-assert w.item() == 7
-assert z.item() == 7
+assert w.item() == 8
+assert z.item() == 8
 assert w._version == before
 
 # %%
@@ -145,7 +148,7 @@ assert w._version == before
 s = w.detach().clone()
 s[0] = 5.0
 print(f"{w = }, {s = }")
-assert w.item() == 7
+assert w.item() == 8
 assert s.item() == 5
 assert not shares_memory(s, w)
 

@@ -22,9 +22,8 @@ print("This lesson runs on:", device)
 # %%
 # A result doesn't require grad, a new parameter does
 # ---------------------------------------------------
-# ``product`` is a result, and ``p`` is a new parameter. After the block, use both and
-# the leaf ``w`` in one loss. Gradients flow to ``w`` and ``p``, which require grad, but
-# not to ``product``.
+# ``product`` is a result, and ``p`` is a new parameter. After the block, one loss uses
+# both and the leaf ``w``. Gradients flow to ``w`` and ``p``, but not to ``product``.
 
 w = torch.tensor([3.0], device=device)
 w.requires_grad_()
@@ -34,7 +33,8 @@ with torch.no_grad():
 loss = w * product * p
 loss.backward()
 print(f"{product.requires_grad = }")
-print(f"{p.requires_grad = }, {p.grad = }, {w.grad = }")
+print(f"{p.requires_grad = }")
+print(f"{p.grad = }, {w.grad = }")
 assert not product.requires_grad
 assert p.grad.item() == 3 * 6
 assert w.grad.item() == 6
@@ -50,10 +50,8 @@ assert w.grad.item() == 6
 
 def make_all():
     made = {"w": w, "w * 2": w * 2}
-    made["w.clone()"] = w.clone()
     made["w[:1]"] = w[:1]
     made["w.detach()"] = w.detach()
-    made["torch.ones_like(w)"] = torch.ones_like(w)
     ones = torch.ones(2, requires_grad=True)
     made["torch.ones(2, requires_grad=True)"] = ones
     parameter = nn.Parameter(torch.ones(2))
@@ -79,8 +77,7 @@ def flags(mode):
 grad = flags(torch.enable_grad())
 quiet = flags(torch.no_grad())
 inference = flags(torch.inference_mode())
-head = "made by | enable_grad | no_grad"
-print(f"{head} | inference_mode")
+print("code | enable_grad | no_grad | inference_mode")
 for call in grad:
     words = f"{grad[call]} | {quiet[call]}"
     print(f"{call} | {words} | {inference[call]}")
@@ -99,7 +96,7 @@ assert inference == quiet
 # ``view`` requires grad because its base ``w`` does. But it has no ``grad_fn``, so no
 # gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view`` in
 # place only while grad mode is off (:ref:`view-made-without-grad`). After such a write
-# to ``view`` or ``w``, even an operation that only reads ``view`` raises in grad mode.
+# to ``view`` or ``w``, even ``view * 2`` raises in grad mode.
 
 w.grad = None
 with torch.no_grad():
@@ -109,7 +106,7 @@ loss.backward()
 with torch.no_grad():
     view += 1
 try:
-    view * 2
+    loss = view * 2
 except RuntimeError as error:
     message = str(error).split(" and its")[0]
 print(f"{view.requires_grad = }, {w.grad = }")
@@ -120,15 +117,15 @@ assert "created in no_grad" in message
 # %%
 # Does a graph from before the block still work?
 # ----------------------------------------------
-# ``no_grad`` only stops *new* recording. A graph from before the block stays, and
-# ``requires_grad`` of its tensors also stays. The parameter from the block trains like
-# any other.
+# ``y`` is computed before the block, from the parameter ``p``, which is 1. The call of
+# ``backward()`` is inside the block.
 
 p.grad = None
 y = p * p
 with torch.no_grad():
     y.backward()
 print(f"{p.grad = }")
+assert y.requires_grad
 assert p.grad.item() == 2
 
 # %%
@@ -139,7 +136,8 @@ assert p.grad.item() == 2
 #       grad_fn`` with ``(p * p).backward()`` in the place of ``y.backward()``
 #     - ``p.grad = tensor([1.])`` with ``y = p.detach() * p``
 #
-# It runs, because the graph of ``y`` was recorded before the block.
+# It runs, because ``no_grad`` only stops *new* recording. The graph of ``y`` was
+# recorded before the block, and ``y`` still requires grad.
 #
 # ``no_grad`` is per thread
 # -------------------------
@@ -154,11 +152,13 @@ def enter_no_grad():
 
 with torch.no_grad(), ThreadPoolExecutor() as pool:
     here = torch.is_grad_enabled()
-    thread = pool.submit(torch.is_grad_enabled).result()
+    other = pool.submit(torch.is_grad_enabled).result()
     entered = pool.submit(enter_no_grad).result()
-print(f"{here = }, {thread = }, {entered = }")
+print("recording in this thread:", here)
+print("recording in another thread:", other)
+print("after it enters no_grad:", entered)
 assert not here
-assert thread
+assert other
 assert not entered
 
 # %%

@@ -47,28 +47,32 @@ assert "cannot be saved" in message
 # %%
 # A clone made *in* the block is also an inference tensor. Tensors allocated after the
 # block are normal. ``t``, its views and ``t.detach()`` stay inference tensors. In the
-# block, a view of a normal tensor is normal but without graph (as in ``no_grad``).
+# block, a view of a normal tensor is normal but without graph (as in ``no_grad``). A
+# tensor made under :class:`torch.no_grad` is also normal, so ``w * u`` doesn't raise.
 
 with torch.inference_mode():
     inside = t.clone()
     view = w[:1]
-result = t + 0
+with torch.no_grad():
+    u = w * 2
+loss = (w * u).sum()
 print(f"{inside.is_inference() = }")
-print(f"{result.is_inference() = }")
+print(f"{u.is_inference() = }")
 print(f"{view.is_inference() = }")
 print(f"{t.detach().is_inference() = }")
+assert loss.requires_grad
+assert u._version == 0
 assert t[:1].is_inference()
 assert view.requires_grad
 assert view.grad_fn is None
 
 # %%
-# Inference tensors have no version counter. Without it, autograd couldn't notice that a
-# saved tensor was modified, so autograd doesn't save inference tensors. Tensors made
-# under :class:`torch.no_grad` do have a version counter.
+# Inference tensors have no version counter, but ``u`` has one. Without it, autograd
+# couldn't notice that a saved tensor was modified, so it doesn't save such a tensor.
 #
 # What runs and what raises
 # -------------------------
-# An operation raises if it saves ``t`` or modifies it in place, also through a view
+# An operation raises if it saves ``t`` or modifies it in place, also through a slice
 # (:doc:`what operations need <in_place_and_backward>`). ``w + t`` does neither,
 # and with grad mode off no operation saves a tensor. ``t`` can't require grad either.
 # With a clone of ``t``, all these operations run.
@@ -79,35 +83,33 @@ calls = {
     "w * t in no_grad": lambda t: w * t,
     "t.add_(1) in no_grad": lambda t: t.add_(1),
     "t[:1].add_(1)": lambda t: t[:1].add_(1),
-    "t.data[:1].add_(1)": lambda t: t.data[:1].add_(1),
     "t.add_(1) in a block": lambda t: t.add_(1),
     "t.detach().add_(1)": lambda t: t.detach().add_(1),
     "t.data.add_(1)": lambda t: t.data.add_(1),
+    "t.data[:1].add_(1)": lambda t: t.data[:1].add_(1),
     "t.requires_grad_()": lambda t: t.requires_grad_(),
     "t._version": lambda t: t._version,
 }
-modes = {
-    "": torch.enable_grad(),
-    "no_grad": torch.no_grad(),
-    "a block": torch.inference_mode(),
-}
+modes = dict.fromkeys(calls, torch.enable_grad())
+modes["w * t in no_grad"] = torch.no_grad()
+modes["t.add_(1) in no_grad"] = torch.no_grad()
+modes["t.add_(1) in a block"] = torch.inference_mode()
 print("after the block | result | t changes")
 found = {}
 for name, call in calls.items():
     with torch.inference_mode():
-        t = torch.ones(2, device=device)
-    clone = t.clone()
-    result = "runs"
-    _, _, mode = name.partition(" in ")
-    with modes[mode]:
-        call(clone)  # with a clone all run
+        x = torch.ones(2, device=device)
+    cloned = x.clone()
+    said = "runs"
+    with modes[name]:
+        call(cloned)  # with a clone all run
         try:
-            call(t)
+            call(x)
         except RuntimeError:
-            result = "raises"
-    changes = "no" if t.tolist() == [1, 1] else "yes"
-    print(f"{name} | {result} | {changes}")
-    found[name] = f"{result}, {changes}"
+            said = "raises"
+    changes = "no" if x.tolist() == [1, 1] else "yes"
+    print(f"{name} | {said} | {changes}")
+    found[name] = f"{said}, {changes}"
 with torch.inference_mode():
     on_cpu = torch.ones(2)
 on_cpu.numpy().fill(7)
@@ -117,19 +119,18 @@ assert found["w * t"] == "raises, no"
 assert found["w * t in no_grad"] == "runs, no"
 assert found["t.add_(1) in no_grad"] == "raises, yes"
 assert found["t[:1].add_(1)"] == "raises, yes"
-assert found["t.data[:1].add_(1)"] == "raises, yes"
 assert found["t.add_(1) in a block"] == "runs, yes"
 assert found["t.detach().add_(1)"] == "runs, yes"
 assert found["t.data.add_(1)"] == "runs, yes"
+assert found["t.data[:1].add_(1)"] == "raises, yes"
 assert found["t.requires_grad_()"] == "raises, no"
 assert found["t._version"] == "raises, no"
 # sphinx_gallery_folded = "The code that tried them"
 
 # %%
-# An in-place operation on ``t`` or its view raises, but only after it has changed the
-# values. In another ``inference_mode`` block such an operation runs. On the whole of
-# ``t.detach()`` or ``t.data`` it changes the values without an error, but on a view
-# of them it raises. On the CPU, a write to the array of ``t.numpy()`` doesn't raise.
+# An in-place operation on ``t`` or its slice raises, but only after it has changed the
+# values. In another such block it runs. It also runs on ``t.detach()`` or ``t.data``,
+# but not on a slice of these. On the CPU, ``t.numpy()`` can be modified without error.
 # The messages and their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
 #
 # What happens to a gradient from the block?
@@ -167,5 +168,4 @@ assert w.grad.is_inference()
 # Remember
 # --------
 # - To use a result of ``inference_mode`` in training, call ``clone`` after the block.
-# - If training needs the result, ``no_grad`` is simpler.
-# - ``inference_mode`` doesn't call ``eval()``.
+# - If training needs the result, ``no_grad`` is simpler. Its results are normal.

@@ -61,9 +61,12 @@ assert w.grad.item() == 8
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     print(f"{h.grad = }")
+    h.retain_grad()
+    late = h.grad  # None again, without a warning
 warning = caught[0]
 message = str(warning.message).split(". ")[0]
 print(f"{warning.category.__name__}: {message}")
+assert late is None
 assert len(caught) == 1
 assert "is not a leaf Tensor" in message
 # sphinx_gallery_folded = "The code that reads it"
@@ -110,8 +113,8 @@ assert v.grad is None
 #       w.detach().clone().requires_grad_()``
 #
 # The gradient was already freed, and after the call, reading ``v.grad`` doesn't even
-# warn. Later backward passes store the gradient. (``clone`` doesn't save a tensor, so a
-# second backward pass through ``v`` works.)
+# warn. The next backward pass stores the gradient. (``clone`` doesn't save a tensor, so
+# a second backward pass through ``v`` works.)
 
 y = x * w + v
 y.backward()

@@ -55,8 +55,8 @@ assert not cut.requires_grad
 a.requires_grad_(False)
 y = b(a(x))
 y.backward()
-print(f"{a.weight.grad = }, {x.grad = }")
-assert a.weight.grad is None
+print(f"{weight.grad = }, {x.grad = }")
+assert weight.grad is None
 assert x.grad.item() == 3 * 5
 
 # %%
@@ -64,7 +64,7 @@ assert x.grad.item() == 3 * 5
 # --------------------------------
 # Each row applies one way to A. B takes the result ``h``. Then come the backward pass
 # and a step of SGD with ``lr=0.5``. If nothing stops the gradients, they are ``3 * 5``
-# for ``x`` and ``2 * 5`` for A. *h recorded* says if ``h`` has a ``grad_fn``.
+# for ``x`` and ``2 * 5`` for A. *h recorded* says whether ``h`` has a ``grad_fn``.
 
 freeze = "a.requires_grad_(False)"
 late = "the same, after h = a(x)"
@@ -118,7 +118,8 @@ assert found["nothing"] == ("yes", "yes", 15, 10, -2)
 assert found["a.eval()"] == found["nothing"]
 for way in "h.detach()", "h.data", "torch.no_grad()":
     assert found[way] == ("no", "yes", None, None, 3)
-assert found["torch.inference_mode()"][1] != "yes"
+stopped = ("no", "no: it raises", None, None, 3)
+assert found["torch.inference_mode()"] == stopped
 assert found[freeze] == ("yes", "yes", 15, None, 3)
 assert found[late] == found[freeze]
 assert found["SGD without A"][2:] == (15, 10, 3)
@@ -130,9 +131,9 @@ assert found["SGD without A"][2:] == (15, 10, 3)
 #   save ``h`` for the gradient of its weight (:doc:`inference_tensors`).
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
 #   old gradient can still change A (:ref:`silent-momentum`).
-# - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`. On
-#   CUDA, ``backward()`` through an LSTM in ``eval()`` raises (`From pytorch issue 5878
-#   <https://github.com/pytorch/pytorch/issues/5878>`__).
+# - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`.
+#   With cuDNN, ``backward()`` through an LSTM in ``eval()`` raises (`From pytorch issue
+#   5878 <https://github.com/pytorch/pytorch/issues/5878>`__).
 #
 # What happens to a weight outside the optimizer?
 # -----------------------------------------------
@@ -163,7 +164,6 @@ assert a.weight.grad.item() == 2 * 5 + 2 * 2
 #
 # Remember
 # --------
-# - To stop a gradient, use ``detach``. To evaluate, use ``eval()``, and ``no_grad`` or
-#   ``inference_mode``.
-# - To freeze weights, use ``requires_grad_(False)``, best before the forward pass.
+# - ``detach()``, ``no_grad`` and ``inference_mode`` stop a gradient.
+# - To freeze weights, use ``requires_grad_(False)``. Gradients still flow through.
 # - ``eval()`` doesn't stop a gradient. A weight outside the optimizer still gets one.

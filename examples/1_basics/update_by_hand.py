@@ -160,11 +160,11 @@ assert w.grad.item() == 8 + 4
 #     - ``w = tensor([1.], requires_grad=True)`` ``w.grad = None`` with ``w -= lr *
 #       w.grad; w.grad = None`` in the place of ``w -= lr * w.grad``
 #
-# The second step is 0.25 * (8 + 4) = 3. Set ``w.grad = None`` after each step, as
-# ``zero_grad()`` of an optimizer does.
+# The second step is 0.25 * (8 + 4) = 3. Set ``w.grad = None`` after each step, as an
+# optimizer's ``zero_grad()`` does.
 #
 # Remember
 # --------
 # - Write ``with torch.no_grad(): w -= lr * w.grad``, then ``w.grad = None``.
 # - ``w = w - ...`` makes another tensor, with or without ``no_grad``.
-# - Don't modify a weight between a forward pass and its backward pass.
+# - Update the weight after ``backward()`` and before the next forward pass.

@@ -6,9 +6,9 @@
 Why is a gradient ``None``?
 ===========================
 
-The gradient of a leaf is None if no path leads from the loss to it. Follow ``grad_fn``
-and ``next_functions`` to see whether a branch ends at a leaf, which can get a gradient,
-or at None, where an input was detached or doesn't need a gradient.
+The gradient of a leaf stays None if no path leads from the loss to it. Follow
+``grad_fn`` and ``next_functions`` to see whether a branch ends at a leaf, which can get
+a gradient, or at None, where an input was detached or doesn't need a gradient.
 """
 
 # sphinx_gallery_setup = True
@@ -33,6 +33,7 @@ cut = first.detach()
 loss = cut * second
 loss.backward()
 print(f"{first.grad = }, {second.grad = }")
+assert first.grad is None
 assert second.grad.item() == 3
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "first, cut, second, loss"
@@ -67,13 +68,13 @@ leaf = find_leaves(loss)[0]
 to_cut = loss.grad_fn.next_functions[0][0]
 print(f"{leaf is second = }, {to_cut = }")
 assert leaf is second
+assert to_cut is None
 
 # %%
 # Which ways to use a weight cut the graph?
 # -----------------------------------------
 # We multiply each result by ``second``, so that the backward pass runs. A new parameter
-# *is* a leaf, but not the one that you train. ``round()`` stays in the graph, with a
-# gradient of 0 instead of None.
+# *is* a leaf, but not the one that you train. ``round()`` gives 0 instead of None.
 
 ways = {
     "w * 2": lambda w: w * 2,
@@ -102,20 +103,19 @@ assert found["w.detach()"] == ("None", None)
 assert found["w.item()"] == ("None", None)
 assert found["nn.Parameter(w)"] == ("a new leaf", None)
 assert found["w.round()"] == ("w", 0)
-filled = torch.empty(1).copy_(w)
-as_int = w.view(torch.int32)
-for result in w.data, as_int, w > 0, w.argmax():
+listed = torch.tensor(w.tolist())
+array = torch.from_numpy(w.numpy(force=True))
+for result in listed, array, w.data, w > 0, w.argmax():
     assert not result.requires_grad
-for result in w.clone(), filled, w.exp(), w[:1]:
+filled = torch.empty(1).copy_(w)
+for result in w.clone(), filled, w.to("meta"), w[:1]:
     assert find_leaves(result)[0] is w
 # sphinx_gallery_folded = "The code of the six ways"
 
 # %%
-# These cut the graph: ``detach`` and ``.data``, ``no_grad`` and ``inference_mode``,
-# ``item``, ``tolist``, NumPy, ``torch.tensor``, ``nn.Parameter``, ``view(dtype)``, and
-# integer or bool results such as ``w > 0``, ``argmax`` and ``long()``. These don't:
-# ``clone``, ``copy_``, casts between floats, moves to a device, slices and arithmetic.
-# In a :class:`torch.autograd.Function`, it depends on the ``backward`` you wrote.
+# These also cut the graph: ``tolist``, ``torch.tensor``, NumPy, ``.data``, and integer
+# or bool results such as ``w > 0`` and ``argmax``. These don't: ``clone``, ``copy_``,
+# moves to a device and slices.
 #
 # Which layer cuts the graph?
 # ---------------------------
@@ -147,6 +147,7 @@ loss.backward()
 named = model.named_parameters()
 missing = [name for name, p in named if p.grad is None]
 print(f"{cuts = }, {missing = }")
+assert cuts == [model[1]]
 assert missing == ["0.weight", "0.bias"]
 
 # %%
@@ -159,12 +160,11 @@ assert missing == ["0.weight", "0.bias"]
 #       torch.full_like(x, 2 * x.item())``
 #
 # ``Twice`` cuts the graph. The model's output requires grad due to its last layer. The
-# hook can't report the first layer, because its input ``x`` doesn't require grad. If
-# you freeze the first layer, the hook can't report ``Twice`` either.
+# hook can't report the first layer, because its input ``x`` doesn't require grad.
 #
 # Remember
 # --------
 # - A leaf's gradient stays None if no path leads from the loss to the leaf.
-# - A branch ends at None after ``detach``, ``item`` or NumPy, or at an input that
-#   doesn't require grad.
+# - A branch ends at None after ``detach`` or ``item``, or at an input that doesn't
+#   require grad.
 # - With a hook, find the layer whose input requires grad and whose output doesn't.

@@ -55,30 +55,32 @@ calls = {
     "torch.Tensor(a)": torch.Tensor,
     "torch.frombuffer(a, dtype=...)": torch.frombuffer,
 }
+float32 = {"dtype": torch.float32}
+options = {
+    "torch.asarray(a, copy=True)": {"copy": True},
+    "torch.asarray(a, copy=False)": {"copy": False},
+    "torch.frombuffer(a, dtype=...)": float32,
+}
 
 
 def make_arrays():
-    locked = np.zeros(6, dtype=np.float32)
-    locked.flags.writeable = False
+    read_only = np.zeros(6, dtype=np.float32)
+    read_only.flags.writeable = False
     return {
-        "float32": locked.copy(),
+        "float32": np.zeros(6, dtype=np.float32),
         "float64 to float32": np.zeros(6),
-        "a[::2]": locked.copy()[::2],
-        "a[::-1]": locked.copy()[::-1],
-        "read-only": locked,
+        "a[::2]": np.zeros(6, dtype=np.float32)[::2],
+        "a[::-1]": np.zeros(6, dtype=np.float32)[::-1],
+        "read-only": read_only,
     }
 
 
-def look(name, kind, array):
-    options = {}
-    if "copy=True" in name:
-        options["copy"] = True
-    if "copy=False" in name:
-        options["copy"] = False
-    if "dtype=" in name or kind == "float64 to float32":
-        options["dtype"] = torch.float32
+def copies_or_shares(call, kind, array):
+    given = options.get(call, {})
+    if kind == "float64 to float32":
+        given = given | float32
     try:
-        tensor = calls[name](array, **options)
+        tensor = calls[call](array, **given)
     except (RuntimeError, TypeError, ValueError) as e:
         return type(e).__name__
     tensor.fill_(7.0)
@@ -87,12 +89,12 @@ def look(name, kind, array):
 
 found = {}
 print("call | " + " | ".join(make_arrays()))
-for name in calls:
+for call in calls:
     row = []
     for kind, array in make_arrays().items():
-        row.append(look(name, kind, array))
-    print(f"{name} | " + " | ".join(row))
-    found[name] = " ".join(row)
+        row.append(copies_or_shares(call, kind, array))
+    print(f"{call} | " + " | ".join(row))
+    found[call] = " ".join(row)
 copies = "copy copy copy ValueError copy"
 assert found["torch.tensor(a)"] == copies
 assert found["torch.asarray(a, copy=True)"] == copies
@@ -105,12 +107,12 @@ assert found["torch.asarray(a, copy=False)"] == raises
 
 # %%
 # ``TypeError`` means that a call has no ``dtype``. Tensors can't have negative strides,
-# so use ``a[::-1].copy()``. ``frombuffer`` only takes C-contiguous arrays.
+# so pass in ``a[::-1].copy()``. ``frombuffer`` only takes C-contiguous arrays.
 #
 # ``from_numpy`` lets you write to a read-only array
 # --------------------------------------------------
-# PyTorch has no read-only tensors. ``from_numpy`` shares the memory and warns once per
-# process, so a missing warning proves nothing. (Setup silences the warning.)
+# PyTorch has no read-only tensors. ``from_numpy`` shares the memory and warns, but only
+# once per process. (The setup at the top silences that warning.)
 
 locked = np.zeros(2)
 locked.flags.writeable = False
@@ -134,9 +136,8 @@ assert locked.tolist() == [5, 5]
 #
 # ``frombuffer`` reads bytes
 # --------------------------
-# :func:`torch.frombuffer` shares any C-contiguous buffer, such as a mapped file. It
-# doesn't convert it or keep an array's shape. Here it reads the bytes of one float64 as
-# two float32 numbers.
+# :func:`torch.frombuffer` shares a C-contiguous buffer, such as a mapped file, and only
+# reads its bytes. Here the float64 number 1 becomes two float32 numbers.
 
 array = np.ones(1)
 wrong = torch.frombuffer(array, dtype=torch.float32)
@@ -146,9 +147,9 @@ assert wrong.tolist() == [0, 1.875]
 # %%
 # ``torch.Tensor`` is not ``torch.tensor``
 # ----------------------------------------
-# From an array, the class makes a tensor of the default dtype, float32. So it shares
-# the memory of a float32 array and copies a float64 array. From a *tensor*, it keeps
-# the dtype and shares memory. An integer is a size: ``torch.Tensor(3)`` has 3 elements.
+# From an array, ``torch.Tensor`` makes a tensor of the default dtype, float32. So it
+# shares the memory of a float32 array and copies a float64 array. From a *tensor*, it
+# keeps the dtype and shares memory. ``torch.Tensor(3)`` has 3 elements of any value.
 
 double = torch.ones(2, dtype=torch.float64)
 alias = torch.Tensor(double)
@@ -166,5 +167,4 @@ assert len(torch.Tensor(3)) == 3
 # --------
 # - For new memory use ``torch.tensor(a)``, to share memory ``torch.from_numpy(a)``.
 # - ``as_tensor`` and ``asarray`` share if they can, so don't modify their results.
-# - ``asarray`` with ``copy=True`` always copies. With ``copy=False`` it shares or
-#   raises.
+# - ``asarray`` copies with ``copy=True``, and shares or raises with ``copy=False``.

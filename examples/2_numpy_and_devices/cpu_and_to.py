@@ -24,8 +24,7 @@ print("This lesson runs on:", device)
 # --------------------------------
 # On CUDA, ``on_cpu`` is a new tensor. On a CPU it *is* ``w``. :meth:`~torch.Tensor.to`
 # follows the same rule. It copies if the device, the dtype or the memory format
-# (``channels_last`` or not) has to change, or if you ask for a copy. To make a
-# transposed matrix contiguous, call ``contiguous()``.
+# (``channels_last`` or not) has to change, or if you ask for a copy.
 
 w = torch.ones(1, device=device, requires_grad=True)
 on_cpu = w.cpu()
@@ -35,7 +34,6 @@ assert (on_cpu is w) == (device == "cpu")
 assert copied.grad_fn.name() == "ToCopyBackward0"
 assert w.to(w.device) is w
 assert w.to(torch.float32) is w
-assert w.to(torch.float64) is not w
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, on_cpu, copied"
 
@@ -77,11 +75,13 @@ assert w.grad.item() == 14
 
 layer = torch.nn.Linear(1, 1, device=device)
 w.to(torch.float64)  # unused
+w64 = w.to(torch.float64)
 layer.to(torch.float64)
-print(f"{w.dtype = }, {layer.weight.dtype = }")
+print(f"{w.dtype = }, {w64.dtype = }")
+print(f"{layer.weight.dtype = }")
 assert w.dtype == torch.float32
 assert layer.weight.dtype == torch.float64
-assert w.to(torch.float64).requires_grad
+assert w64.requires_grad
 assert not w.to(torch.int64).requires_grad
 
 # %%
@@ -145,7 +145,7 @@ calls = [
 ]
 results = {}
 print("g is on CUDA, h and i on the CPU | result")
-for label, call in zip(labels, calls):
+for label, call in zip(labels, calls, strict=True):
     try:
         results[label] = f"on {call().device.type}"
     except RuntimeError as error:
@@ -171,4 +171,4 @@ assert image.to(memory_format=last) is not image
 # --------
 # - ``cpu`` and ``to`` copy only if something has to change, or with ``copy=True``.
 # - Assign the result. If autograd records the copy, gradients flow back through it.
-# - For a copy on the CPU from any device, use ``w.detach().to("cpu", copy=True)``.
+# - For a copy on the CPU from any device, use ``w.to("cpu", copy=True)``.

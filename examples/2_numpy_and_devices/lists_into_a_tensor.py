@@ -25,7 +25,7 @@ print("This lesson runs on:", device)
 # --------------------------
 # The arrays are in different places in memory, so one tensor for all of them needs new
 # memory. :func:`numpy.stack` copies them into it, and ``from_numpy`` shares that
-# memory. So there is only one copy.
+# memory. So each number is copied once.
 
 a, b = np.zeros(2), np.ones(2)
 batch = torch.from_numpy(np.stack([a, b]))
@@ -40,8 +40,8 @@ assert batch.tolist() == [[0, 0], [1, 1]]
 # ----------------------------------
 # :func:`torch.stack` adds a dimension, :func:`torch.cat` extends one. Both work on the
 # tensors' device and stay in the graph. A tensor made from Python numbers doesn't
-# require grad. ``torch.tensor([v, w])`` only takes tensors of one element, and its
-# result doesn't require grad either.
+# require grad. ``torch.tensor([v, w])`` raises, because it only takes tensors of one
+# element, and its result wouldn't require grad.
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)
@@ -49,6 +49,8 @@ stack = torch.stack([v, w])
 flat = torch.cat([v, w])
 numbers = torch.tensor([v.tolist(), w.tolist()])
 print(f"{stack.shape = }, {flat.shape = }")
+print(f"{stack.requires_grad = }")
+print(f"{numbers.requires_grad = }")
 assert stack.shape == (2, 2)
 assert flat.shape == (4,)
 assert stack.requires_grad
@@ -77,7 +79,8 @@ assert array.dtype == np.float64
 
 
 class Frame:
-    cells = np.zeros(2)
+    def __init__(self):
+        self.cells = np.zeros(2)
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.cells, dtype, copy=copy)
@@ -105,13 +108,12 @@ assert copied.tolist() == [0, 0]
 # A write to ``shared`` also changes the frame.
 
 # %%
-# A frame of pandas 3 can also change, although its arrays `are read-only
-# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` then
-# warns (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only copy. So
-# write ``torch.tensor(frame.to_numpy())`` for pandas,
-# ``torch.from_numpy(np.array(image))`` for PIL (rows, columns, channels). Columns of
-# numbers *and* text become an array of objects, for which ``from_numpy`` raises
-# (:ref:`from-numpy-object`).
+# A frame of pandas 3 can change in the same way, although its arrays `are read-only
+# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` warns
+# about them (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only
+# copy. So call ``np.array``, as for ``copied`` above. (An image becomes rows, columns,
+# channels.) Columns of numbers *and* text become an array of objects, for which
+# ``from_numpy`` raises (:ref:`from-numpy-object`).
 
 # %%
 # Which call is fastest for each list?
@@ -139,13 +141,14 @@ of_lists = [
     "torch.from_numpy(np.array(lists, 'float32'))",
     "torch.tensor(lists)",
 ]
-names = {"torch": torch, "np": np, "arrays": arrays}
-names["tensors"] = tensors
-names["lists"] = lists
+scope = {"torch": torch, "np": np}
+scope["arrays"] = arrays
+scope["tensors"] = tensors
+scope["lists"] = lists
 warnings.filterwarnings("ignore", "Creating a tensor")
 print("call | time")
 for calls in of_arrays, of_tensors, of_lists:
-    timers = [Timer(c, globals=names) for c in calls]
+    timers = [Timer(c, globals=scope) for c in calls]
     rounds = []
     for _ in range(15):
         means = [t.timeit(9).mean for t in timers]
@@ -158,7 +161,8 @@ for calls in of_arrays, of_tensors, of_lists:
 # sphinx_gallery_folded = "The code that times"
 
 # %%
-# ``torch.tensor`` asks Python for each number. It warns if the list has arrays.
+# ``torch.tensor`` asks Python for each number. For a list of arrays it warns that this
+# is slow. (The folded code silences the warning.)
 #
 # Remember
 # --------

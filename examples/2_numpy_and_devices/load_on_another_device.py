@@ -63,10 +63,9 @@ assert checkpoint["model"]["weight"].is_cpu
 # A checkpoint names the device of each tensor. On any machine, ``FakeTensorMode`` and
 # ``skip_data`` can write a file that names ``cuda:0``. Its numbers are zeros.
 #
-# Without ``map_location``, the file decides. A device or its name puts all tensors on
-# that device. A dictionary only moves the tensors of the devices that it names. A
-# function gets each storage (on the CPU) and the name of its device. It returns a
-# storage, or None to let the file decide.
+# Without ``map_location``, the file decides. A device or its name puts all tensors
+# there. A dictionary only moves tensors of the devices it names. A function gets each
+# storage (on the CPU) and a device name. It returns a storage, or None for that device.
 
 with FakeTensorMode():
     w = torch.zeros(2, device="cuda")
@@ -114,9 +113,9 @@ assert found["to_cpu"] == "cpu"
 # -----------------------------------------------------------------
 # ``load_state_dict`` copies the values into the module's own parameters, on their
 # device and in their dtype. So create the model where you want it, then load.
-# An optimizer's ``load_state_dict`` converts each tensor to the device and dtype of its
-# parameter, but the count of steps only with ``fused`` or ``capturable``. It doesn't
-# copy a tensor that already has both. Then the steps change the loaded tensor.
+# An optimizer's ``load_state_dict`` converts Adam's averages to the device and dtype of
+# their parameter. If an average already has both, as on a CPU above, it isn't copied,
+# and later steps change the loaded tensor.
 
 model.double()
 model.load_state_dict(checkpoint["model"])
@@ -126,16 +125,16 @@ weight = model.weight
 average = optimizer.state[weight]["exp_avg"]
 saved = checkpoint["optimizer"]["state"][0]["exp_avg"]
 print(f"{loaded.dtype = }, {weight.dtype = }")
+print(f"{saved.dtype = }, {average.dtype = }")
 assert weight.dtype == torch.float64
 assert average.dtype == torch.float64
-# The first call on a CPU had nothing to convert:
 assert (state["exp_avg"] is saved) == (device == "cpu")
 # sphinx_gallery_tensor_map = "loaded, weight"
 
 # %%
-# Since torch 2.6 ``load`` by default only accepts tensors and plain containers, so save
-# state dicts (:ref:`weights-only`). With ``assign=True``, ``load_state_dict`` uses the
-# loaded tensors as parameters, on their device (:ref:`state-dict-meta`).
+# Since torch 2.6 ``load`` by default only accepts tensors and plain Python values, so
+# save state dicts (:ref:`weights-only`). With ``assign=True``, ``load_state_dict`` uses
+# the loaded tensors as parameters, on their device (:ref:`state-dict-meta`).
 #
 # Do loaded tensors still share memory?
 # -------------------------------------
@@ -151,6 +150,7 @@ whole[1] = 7.0
 print(f"{part = }, {apart = }")
 assert part[0].item() == 7
 assert apart[0].item() == 1
+assert apart.untyped_storage().nbytes() == 16
 
 # %%
 # .. predict:: What do ``part`` and ``apart`` hold?

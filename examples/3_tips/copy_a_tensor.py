@@ -24,12 +24,16 @@ print("This lesson runs on:", device)
 # %%
 # ``x.detach().clone()`` copies and leaves the graph
 # --------------------------------------------------
-# ``clone`` copies the values, and after ``detach`` the copy doesn't require grad.
+# ``clone`` copies the values, and after ``detach`` the copy doesn't require grad. We
+# write to the copy.
 
 x = torch.ones(2, device=device, requires_grad=True)
 y = x.detach().clone()
+y[0] = 7.0  # x doesn't change
+print(f"{x.tolist() = }, {y.tolist() = }")
 print(f"{y.requires_grad = }")
-assert torch.equal(x, y)
+assert x.tolist() == [1, 1]
+assert y.tolist() == [7, 1]
 assert not y.requires_grad
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x, y, x copied to y"
@@ -99,13 +103,13 @@ assert x.double().new_tensor(1).dtype == torch.double
 # This is the benchmark of a :doc:`2021 article <../../article>`. ``perfplot.bench``
 # repeats each call, here for a tenth of a second, and keeps the smallest time.
 # ``bench.show()`` draws these times. The chart below divides them by those of
-# ``x.detach().clone()``. Above it stand the calls that took more than 4/3 of its time.
-# Smaller differences can change with the next run.
+# ``x.detach().clone()``, and its title names the calls that took more than 4/3 of that
+# time. Smaller differences can change with the next run.
 #
 # The tensors are on the CPU, without a graph, and one thread copies. Warnings aren't
 # shown, but take time. First, 16 MiB are freed. After that, Linux's C library keeps
-# smaller blocks, so these copies don't wait for :doc:`new pages <pages_of_a_copy>`, as
-# much larger ones do. `From the mallopt manual
+# freed blocks that are smaller, so these copies don't wait for :doc:`new pages
+# <pages_of_a_copy>`. Much larger copies do. `From the mallopt manual
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__
 
 warnings.simplefilter("ignore")

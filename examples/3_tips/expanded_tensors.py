@@ -47,9 +47,8 @@ assert row.tolist() == [[7, 0]]
 # Which writes raise
 # ------------------
 # PyTorch raises if a call would write to the same element of an expanded tensor more
-# than once, but not every call checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends
-# on the version. It raises in torch 2.6 to 2.14, but not in 2.15. Each row of the table
-# starts with zeros.
+# than once, but not every call checks. ``fill_`` doesn't. ``rows[:] = 7`` raises in
+# torch 2.6 to 2.14, but not in 2.15. Before each write, all elements are 0.
 
 sevens = torch.full((3, 2), 7.0, device=device)
 
@@ -73,14 +72,14 @@ def write(statement, rows):
         rows[:] = 7
 
 
-work = ["rows[0, 0] += 7", "rows[0] += 7"]
-work.append("rows.fill_(7)")
-fail = ["rows += 7", "rows.copy_(sevens)"]
-fail.append("rows[:2] += 7")
-fail.append("torch.add(sevens, 0, out=rows)")
+allowed = ["rows[0, 0] += 7", "rows[0] += 7"]
+allowed.append("rows.fill_(7)")
+raising = ["rows += 7", "rows.copy_(sevens)"]
+raising.append("rows[:2] += 7")
+raising.append("torch.add(sevens, 0, out=rows)")
 print("write | first column")
 found = {}
-for statement in work + fail + ["rows[:] = 7"]:
+for statement in allowed + raising + ["rows[:] = 7"]:
     rows = torch.zeros(1, 2, device=device).expand(3, 2)
     try:
         write(statement, rows)
@@ -90,30 +89,32 @@ for statement in work + fail + ["rows[:] = 7"]:
         column = "RuntimeError"
     print(f"{statement} | {column}")
     found[statement] = column
-assert all(found[w] == [7, 7, 7] for w in work)
-assert all(found[f] == "RuntimeError" for f in fail)
-new = torch.__version__ >= "2.15"  # not a plain str
-last = [7, 7, 7] if new else "RuntimeError"
-assert found["rows[:] = 7"] == last
+assert all(found[a] == [7, 7, 7] for a in allowed)
+assert all(found[r] == "RuntimeError" for r in raising)
+new = torch.__version__ >= "2.15"  # compares versions
+expected = [7, 7, 7] if new else "RuntimeError"
+assert found["rows[:] = 7"] == expected
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%
 # Clone before you write
 # ----------------------
-# The clone has three rows in memory. So it needs three times the bytes, and none of its
-# strides is 0. The same is true of ``contiguous()`` and of :meth:`torch.Tensor.repeat`,
-# which always copies.
+# The clone has three rows in memory. So it needs three times the bytes, and no stride
+# is 0. ``rows.contiguous()`` also makes such a copy. :meth:`torch.Tensor.repeat` always
+# copies.
 
 rows = row.expand(3, 2)
 written = rows.clone()
 written += 1
 repeated = row.repeat(3, 1)
 print(f"{rows.stride() = }, {written.stride() = }")
+print(f"{repeated.stride() = }")
 assert rows.untyped_storage().nbytes() == 8
 assert written.untyped_storage().nbytes() == 24
 assert written.stride() == (2, 1)
 assert repeated.stride() == (2, 1)
 assert rows.contiguous().stride() == (2, 1)
+assert row.tolist() == [[7, 0]]
 
 # %%
 # The gradients of all rows are added
@@ -121,8 +122,8 @@ assert rows.contiguous().stride() == (2, 1)
 # ``backward()`` adds the gradients of the three rows, because all come from ``w``.
 
 w = torch.ones(1, 2, device=device, requires_grad=True)
-weights = torch.tensor([[1.0], [2.0], [3.0]])
-loss = (w.expand(3, 2) * weights.to(device)).sum()
+factors = torch.tensor([[1.0], [2.0], [3.0]])
+loss = (w.expand(3, 2) * factors.to(device)).sum()
 loss.backward()
 print(f"{w.grad = }")
 assert w.grad.tolist() == [[6, 6]]  # 1 + 2 + 3
@@ -131,8 +132,7 @@ assert w.grad.tolist() == [[6, 6]]  # 1 + 2 + 3
 # A list holds the tensor itself, not a copy
 # ------------------------------------------
 # ``append`` stores the tensor itself. If a loop keeps modifying it, the list holds the
-# same tensor three times, with its last value. Append a clone, or create a new tensor
-# in each iteration.
+# same tensor three times, with its last value. So append a detached clone.
 
 state = torch.zeros(1, device=device)
 same, kept = [], []

@@ -76,10 +76,10 @@ assert total.item() == 4000
 # A small update is lost
 # ----------------------
 # The largest bfloat16 number below 1 is 1 - 1/256, so 1 - 0.001 rounds to 1. A bfloat16
-# weight of 1 stays 1, however often an optimizer subtracts 0.001. An average that moves
-# in small steps, as in a :doc:`target network <../4_patterns/target_network>`, stops as
-# well. Keep both in float32. Such a weight is called a *master weight*. Cast a copy of
-# it for each forward pass.
+# weight of 1 stays 1, however often an optimizer subtracts 0.001. So does an average
+# that ``lerp`` moves toward 2, as in a :doc:`target network
+# <../4_patterns/target_network>`. Keep both in float32, and cast a copy of such a
+# *master weight* for each forward pass.
 
 
 def train(weight):
@@ -96,11 +96,12 @@ def train(weight):
 
 one = torch.ones(1, device=device)
 low_one = one.bfloat16()
-low = train(low_one.clone())
-master = train(one.clone())
-print(f"bfloat16: {low}, float32: {master}")
-assert low == 1
-assert master == 0.99
+low_result = train(low_one.clone())
+result = train(one.clone())
+print(f"bfloat16: {low_result}, float32: {result}")
+print(low_one.lerp(2 * low_one, 0.001))
+print(one.lerp(2 * one, 0.001))
+assert (low_result, result) == (1, 0.99)
 assert low_one.lerp(2 * low_one, 0.001).item() == 1
 assert one.lerp(2 * one, 0.001).item() > 1
 
@@ -129,8 +130,7 @@ assert layer.weight.grad.item() == 2 * (256 - 255)
 assert layer.weight.grad.dtype == torch.float32
 
 # %%
-# Which other operations cast depends on the device (:ref:`see PyTorch's lists
-# <q-autocast-dtypes>`).
+# For other operations, see :ref:`PyTorch's lists <q-autocast-dtypes>`.
 #
 # float16 also loses small gradients
 # ----------------------------------
@@ -157,11 +157,11 @@ assert torch.finfo(torch.bfloat16).max > 3e38
 
 # %%
 # ``torch.amp.GradScaler`` does this and chooses the scale. Clip gradients after it has
-# divided them (:ref:`example <q-clip-before-or-after-unscale>`). bfloat16 has the range
-# of float32 and needs no scale.
+# divided them (:ref:`example <q-clip-before-or-after-unscale>`). bfloat16 usually needs
+# no scale, because its range is about that of float32.
 #
 # Remember
 # --------
 # - A cast to fewer bits is a copy with fewer digits. Gradients flow back through it.
 # - Keep weights, sums and averages in float32. ``autocast`` casts copies of weights.
-# - In float16, scale the loss, and divide the gradients before you clip them.
+# - In float16, scale the loss, and divide the gradients by the scale afterwards.

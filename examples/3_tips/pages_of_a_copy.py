@@ -6,8 +6,8 @@
 Why are very large copies slow? Page faults
 ===========================================
 
-On the CPU, a copy of 64 MiB into new memory takes time to move the bytes, and
-for page faults. In a page fault, the system finds memory for a new page.
+On the CPU, a copy of 64 MiB into new memory takes time to move the bytes, and usually
+also for page faults. In a page fault, the system finds memory for a new page.
 """
 
 # sphinx_gallery_setup = True
@@ -26,8 +26,8 @@ print("This lesson runs on:", device)
 # ------------------------------------------------
 # Allocating 64 MiB usually only reserves addresses. The first write to each *page*,
 # often a block of 4 or 16 KiB, makes the system find memory for it. That's a *page
-# fault*. The system counts page faults. ``warm`` already has its pages, so a write to
-# it hardly causes any.
+# fault*. The system counts page faults, and the folded code reads this count before and
+# after a call. ``warm`` already has its pages, so a write to it hardly causes any.
 
 try:
     from resource import RUSAGE_SELF, getrusage
@@ -35,11 +35,11 @@ except ImportError:
     raise SystemExit("Needs Linux or macOS.") from None
 
 
-def page_faults(step):
+def page_faults(call):
     counts = []
     for _ in range(3):
         before = getrusage(RUSAGE_SELF).ru_minflt
-        step()
+        call()
         after = getrusage(RUSAGE_SELF).ru_minflt
         counts.append(after - before)
     return min(counts)
@@ -52,19 +52,21 @@ def page_faults(step):
 x = torch.ones(4096, 4096, device=device)
 warm = x.clone()
 pages = x.nbytes // os.sysconf("SC_PAGE_SIZE")
-cloned = page_faults(lambda: x.clone())
-written = page_faults(lambda: warm.copy_(x))
-print(f"{pages = }, {cloned = }, {written = }")
-assert written < pages / 100
+clone_faults = page_faults(lambda: x.clone())
+write_faults = page_faults(lambda: warm.copy_(x))
+print(f"{pages = }")
+print(f"{clone_faults = }")
+print(f"{write_faults = }")
+assert write_faults < pages / 100
 
 # %%
 # Does ``empty_like`` cause page faults?
 # --------------------------------------
 # ``empty_like`` allocates as many bytes as ``clone``, but doesn't write to them.
 
-empty = page_faults(lambda: torch.empty_like(x))
-print(f"{empty = }")
-assert empty < pages / 100
+empty_faults = page_faults(lambda: torch.empty_like(x))
+print(f"{empty_faults = }")
+assert empty_faults < pages / 100
 
 # %%
 # .. predict:: How many page faults?
@@ -77,8 +79,8 @@ assert empty < pages / 100
 # large tensors only if the process starts with `THP_MEM_ALLOC_ENABLE
 # <https://github.com/pytorch/pytorch/pull/107697>`_ set to 1.
 
-array = page_faults(lambda: x.numpy().copy())
-print(f"{array = }")
+numpy_faults = page_faults(lambda: x.numpy().copy())
+print(f"{numpy_faults = }")
 
 # %%
 # Your numbers may differ if all programs get larger pages, or with another allocator,
@@ -88,17 +90,17 @@ print(f"{array = }")
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
 policies = "".join(f.read_text() for f in files)
-changes = {"GLIBC_TUNABLES", "LD_PRELOAD"}
-changes.add("THP_MEM_ALLOC_ENABLE")
-changed = changes.intersection(os.environ)
+settings = {"GLIBC_TUNABLES", "LD_PRELOAD"}
+settings.add("THP_MEM_ALLOC_ENABLE")
+changed = settings.intersection(os.environ)
 usual = len(files) > 0 and "[always]" not in policies
 if usual and not changed:
     policy = (system / "enabled").read_text()
     size = (system / "hpage_pmd_size").read_text()
     print("Policy:", policy.strip())
-    assert cloned >= pages
+    assert clone_faults >= pages
     if "[madvise]" in policy and int(size) == 2**21:
-        assert array < pages
+        assert numpy_faults < pages
 # sphinx_gallery_folded = "The code that asserts"
 
 # %%
@@ -109,14 +111,14 @@ if usual and not changed:
 
 torch.set_num_threads(1)
 new_pages = {
-    "x.clone()": cloned,
-    "x.numpy().copy()": array,
-    "warm.copy_(x)": written,
+    "x.clone()": clone_faults,
+    "x.numpy().copy()": numpy_faults,
+    "warm.copy_(x)": write_faults,
 }
-known = {"x": x, "warm": warm}
+tensors = {"x": x, "warm": warm}
 times, labels = [], []
 for call, new in new_pages.items():
-    runs = repeat(call, globals=known, number=1)
+    runs = repeat(call, globals=tensors, number=1)
     seconds = min(runs)
     times.append(seconds)
     ms = f"{1e3 * seconds:.1f} ms"
@@ -141,22 +143,23 @@ plt.show()
 # ------------------------
 # If a loop needs only the newest copy, allocate a buffer once and write to it. Autograd
 # records ``copy_`` from a source that requires grad, so detach it. Otherwise the graph
-# grows with each write (:ref:`silent-buffer-graph`), as each leads to the one before.
+# grows with each write (:ref:`silent-buffer-graph`).
 
 w = torch.ones(2, requires_grad=True)
 buffer = torch.empty(2)
-chain = torch.empty(2)
 for _ in range(3):
     buffer.copy_(w.detach())
-    chain.copy_(w)
 print(f"{buffer.requires_grad = }")
-print(f"{chain.requires_grad = }")
+wrong = torch.empty(2)
+for _ in range(3):
+    wrong.copy_(w)  # the graph grows
+print(f"{wrong.requires_grad = }")
 assert buffer.grad_fn is None
-assert chain.grad_fn.next_functions[0][0] is not None
+assert wrong.grad_fn.next_functions[0][0] is not None
 
 # %%
 # Remember
 # --------
 # - A very large copy into new memory also takes time for a page fault on each page.
 # - In a loop, reuse one buffer for the newest copy: ``buffer.copy_(x.detach())``.
-# - On Linux, ``THP_MEM_ALLOC_ENABLE=1`` makes PyTorch ask for larger pages.
+# - On Linux, NumPy's copy can cause fewer faults, because it asks for larger pages.

@@ -49,9 +49,9 @@ def load(batch):
 def wait_for(x, copied):
     """Let the current stream wait for the copy."""
     if gpu:
-        now = torch.cuda.current_stream()
-        now.wait_event(copied)
-        x.record_stream(now)
+        current = torch.cuda.current_stream()
+        current.wait_event(copied)
+        x.record_stream(current)
 
 
 total = torch.zeros(2, device=device)
@@ -67,8 +67,8 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # sphinx_gallery_lead = "side_streams.html"
 
 # %%
-# ``now.wait_stream(side)`` would wait for all work queued on ``side`` before the call.
-# Here that is one copy. With two batches loaded ahead, it would wait for both.
+# ``current.wait_stream(side)`` would wait for all work queued on ``side`` before the
+# call. Here that is one copy. With two batches loaded ahead, it would wait for both.
 #
 # Which results are possible with and without waits?
 # --------------------------------------------------
@@ -88,8 +88,8 @@ def results(waits):
     """Return each ``y`` that is possible."""
     found = set()
     for order in permutations(WORK):
-        place = {w: order.index(w) for w in WORK}
-        if any(place[a] > place[b] for a, b in waits):
+        at = {work: order.index(work) for work in WORK}
+        if any(at[b] < at[a] for a, b in waits):
             continue  # b waits for a
         x = 0
         for work in order:
@@ -106,9 +106,10 @@ def results(waits):
 # sphinx_gallery_folded = "The model of two streams"
 
 # %%
+# In each pair, the second waits for the first.
 one_stream = "copy 1", "copy 2"
 wait_event = "copy 1", "2 * x"
-reuse_late = "2 * x", "copy 2"  # by record_stream
+record_stream = "2 * x", "copy 2"
 can_be = results([one_stream, wait_event])
 print("y can be", can_be)
 assert can_be == [2, 4]
@@ -118,7 +119,8 @@ assert can_be == [2, 4]
 #
 #     - ``y can be [2, 4]``
 #     - ``y can be [0, 2, 4]`` with ``can_be = results([one_stream])``
-#     - ``y can be [2]`` with ``can_be = results([one_stream, wait_event, reuse_late])``
+#     - ``y can be [2]`` with ``can_be = results([one_stream, wait_event,
+#       record_stream])``
 #
 # ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because
 # the next copy may write before ``2 * x`` has read. ``record_stream`` excludes 4. The
@@ -126,15 +128,15 @@ assert can_be == [2, 4]
 # queued on it before ``x`` was freed.
 
 without = results([one_stream])
-both = results([one_stream, wait_event, reuse_late])
+both = results([one_stream, wait_event, record_stream])
 print(f"{without = }, {both = }")
 assert without == [0, 2, 4]
 assert both == [2]
 
 # %%
-# Instead of ``record_stream`` you can call ``side.wait_stream(now)``. Call it after you
+# Instead of ``record_stream`` you can call ``side.wait_stream(current)``, after you
 # queue the work that reads ``x``, but before ``x`` is freed. Then the next copy on
-# ``side`` waits for all work queued so far, so less of it overlaps.
+# ``side`` waits for all work queued so far, so it overlaps with less of it.
 #
 # Copy a result back to the CPU
 # -----------------------------
@@ -154,8 +156,7 @@ assert result.tolist() == [20, 35]
 # %%
 # Remember
 # --------
-# - Before a stream reads what another one writes, or overwrites what another one reads:
-#   ``wait_event`` or ``wait_stream``.
-# - Before you free a tensor that another stream uses: ``record_stream``.
-# - Before the CPU reads a ``non_blocking`` result, or writes to the pinned source of a
-#   copy: ``synchronize``. With one stream, only this rule matters.
+# - Before a stream reads a tensor that another stream writes, call ``wait_event`` or
+#   ``wait_stream``.
+# - Before you free a tensor that another stream uses, call ``record_stream``.
+# - Before the CPU reads a ``non_blocking`` copy, call ``synchronize``.

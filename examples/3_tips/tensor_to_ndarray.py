@@ -65,8 +65,9 @@ routes = [
 ]
 
 
-def share_or_copy(route, where):
-    t = torch.zeros(3, device=where, requires_grad=True)
+def share_or_copy(route, where, dtype=None):
+    t = torch.zeros(3, device=where, dtype=dtype)
+    t.requires_grad_()
     try:
         array = route(t)
     except NotImplementedError:
@@ -82,7 +83,7 @@ def share_or_copy(route, where):
 other = "cuda" if device == "cuda" else "meta"
 on_cpu, on_other = [], []
 print(f"route | on cpu | on {other}")
-for name, route in zip(names, routes):
+for name, route in zip(names, routes, strict=True):
     on_cpu.append(share_or_copy(route, "cpu"))
     on_other.append(share_or_copy(route, other))
     print(f"{name} | {on_cpu[-1]} | {on_other[-1]}")
@@ -94,6 +95,9 @@ assert on_cpu[8] == "a copy"
 assert on_other[:6] == ["TypeError"] * 6
 if device == "cuda":
     assert on_other[6:] == ["a copy"] * 3
+for route in routes:  # NumPy has no bfloat16
+    result = share_or_copy(route, "cpu", torch.bfloat16)
+    assert result in ("TypeError", "RuntimeError")
 # sphinx_gallery_folded = "The nine routes, and the code that tries them"
 
 # %%
@@ -105,24 +109,29 @@ if device == "cuda":
 # %%
 # The order of the elements can differ
 # ------------------------------------
-# ``t`` is transposed. :meth:`numpy.ndarray.copy` returns an array in C order, which is
-# row by row. ``clone`` and ``to`` keep the order that the elements have in memory.
+# ``t`` is transposed. An array in C order has its elements in memory row by row.
 
 t = torch.arange(6.0).view(2, 3).t()
-by_numpy = t.numpy().copy().flags.c_contiguous
-by_torch = t.clone().numpy().flags.c_contiguous
-print(f"{by_numpy = }, {by_torch = }")
-assert by_numpy
-assert not by_torch
+by_numpy = t.numpy().copy()
+by_clone = t.clone().numpy()
+by_to = t.to("cpu", copy=True).numpy()
+print(f"{by_numpy.flags.c_contiguous = }")
+print(f"{by_clone.flags.c_contiguous = }")
+assert by_numpy.flags.c_contiguous
+assert not by_clone.flags.c_contiguous
+assert by_to.strides == by_clone.strides
 
 # %%
 # .. predict:: Which copy is in C order?
 #
-#     - ``by_numpy = True, by_torch = False``
-#     - ``by_numpy = True, by_torch = True`` with ``by_torch =
-#       t.contiguous().numpy().flags.c_contiguous``
-#     - ``by_numpy = False, by_torch = False`` with ``by_numpy =
-#       t.numpy().flags.c_contiguous``
+#     - ``by_numpy.flags.c_contiguous = True`` ``by_clone.flags.c_contiguous = False``
+#     - ``by_numpy.flags.c_contiguous = True`` ``by_clone.flags.c_contiguous = True``
+#       with ``by_clone = t.contiguous().numpy()``
+#     - ``by_numpy.flags.c_contiguous = False`` ``by_clone.flags.c_contiguous = False``
+#       with ``by_numpy = t.numpy()``
+#
+# :meth:`numpy.ndarray.copy` uses C order unless you ask for another. ``clone`` and
+# ``to`` keep the order that the elements have in memory.
 #
 # Remember
 # --------

@@ -6,8 +6,8 @@
 Save memory by running layers twice: ``checkpoint``
 ===================================================
 
-``checkpoint(block, x)`` keeps only the input of a block of layers, and runs the block
-again in the backward pass. That takes less memory and more time.
+``checkpoint(block, x, use_reentrant=False)`` keeps only the input of a block of layers,
+and runs the block again in the backward pass. That takes less memory and more time.
 """
 
 # sphinx_gallery_setup = True
@@ -47,18 +47,18 @@ loss.backward()
 # The chart also has the blocks without checkpoints, ``y = block(y)``. It shows the KiB
 # of results that are in memory after each layer, forward and then backward.
 
-memory = WeakSet()
+storages = WeakSet()
 counts = []
 
 
 def count(gradient=None):
-    counts.append(len(memory))
+    counts.append(len(storages))
 
 
 def traced_block(x):
     for _ in range(4):
         x = x.sin()
-        memory.add(x.untyped_storage())
+        storages.add(x.untyped_storage())
         count()
         x.register_hook(count)
     return x
@@ -98,8 +98,8 @@ assert extra > 0
 # --------------------------------------
 # By default both runs get the same random numbers from PyTorch, so dropout has the same
 # mask. But BatchNorm updates its averages twice. Here (on the CPU) the mean moves
-# halfway from 0 to 2, and halfway again. A smaller momentum :ref:`corrects this
-# <q-checkpoint-batch-norm>`.
+# halfway from 0 to 2, and halfway again. The momentum ``1 - 0.5**0.5`` would
+# :ref:`correct this <q-checkpoint-batch-norm>`.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)
 x = torch.tensor([[1.0], [3.0]])
@@ -149,20 +149,21 @@ assert x.grad.item() == 10
 # Pass ``use_reentrant=False``
 # ----------------------------
 # With ``True``, the older way, the output requires grad only if the block's input does.
-# After a frozen layer, it doesn't. PyTorch :ref:`only warns
-# <checkpoint-no-grad-inputs>`.
+# The input ``x`` doesn't, so ``net`` gets no gradient. PyTorch :ref:`only warns
+# <checkpoint-no-grad-inputs>` (here the warning is off).
 
 net = nn.Linear(1, 1, device=device)
 x = torch.ones(1, device=device)
 old = checkpoint(net, x, use_reentrant=True)
 new = checkpoint(net, x, use_reentrant=False)
-print(f"{old.requires_grad = }, {new.requires_grad = }")
+new.backward()
+print(f"{old.requires_grad = }, {net.weight.grad = }")
 assert not old.requires_grad
-assert new.requires_grad
+assert net.weight.grad.item() == 1
 
 # %%
 # Remember
 # --------
 # - A checkpoint keeps a block's inputs and runs the block again in the backward pass.
 # - Call ``backward()`` before the weights change. BatchNorm updates its averages twice.
-# - Pass ``use_reentrant=False``, so that weights after a frozen layer get gradients.
+# - Pass ``use_reentrant=False``. The weights then get gradients even if ``x`` doesn't.

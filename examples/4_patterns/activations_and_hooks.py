@@ -49,7 +49,6 @@ print(f"{alias.tolist() = }, {copied.tolist() = }")
 assert alias.tolist() == [[0, 2]]
 assert copied.tolist() == [[-1, 2]]
 assert y is output
-assert output.requires_grad
 # sphinx_gallery_tensor_map = "output, alias, copied, output copied to copied"
 
 # %%
@@ -66,11 +65,9 @@ assert output.requires_grad
 #
 # With a full backward hook, an in-place layer raises
 # ---------------------------------------------------
-# A full backward hook on the layer wraps the output, if it requires grad, after the
-# forward hooks have run. The next layer then gets a view of the tensor that the forward
-# hook stored, and PyTorch raises in grad mode if that layer works in place
-# (:ref:`hook-view-in-place`). A forward hook that returns a tensor also replaces the
-# output.
+# A full backward hook wraps an output that requires grad, after the forward hooks have
+# run. So the next layer gets a view of the tensor that the forward hook stored. If that
+# layer works in place, PyTorch raises in grad mode (:ref:`hook-view-in-place`).
 
 stored = []
 
@@ -83,8 +80,8 @@ def do_nothing(module, grad_inputs, grad_outputs):
     pass
 
 
-layer.register_forward_hook(store)
-layer.register_full_backward_hook(do_nothing)
+first = layer.register_forward_hook(store)
+second = layer.register_full_backward_hook(do_nothing)
 passed_on = layer(x)
 try:
     relu(passed_on)
@@ -95,25 +92,28 @@ assert stored[0] is not passed_on
 assert "is a view and is being modified" in message
 
 # %%
+# An output that doesn't require grad isn't wrapped:
+
 layer.requires_grad_(False)
 passed_on = layer(x)
-# An output that doesn't require grad isn't wrapped.
+print(f"{stored[1] is passed_on = }")
+first.remove()
+second.remove()
 assert stored[1] is passed_on
-# sphinx_gallery_folded = "The code that freezes the layer"
 
 # %%
 # If a layer reuses its buffer, store a copy
 # ------------------------------------------
 # Caches, exported models and replayed CUDA graphs (:doc:`static_buffers`) may write
-# every result into the same memory. All results that you store without a copy then have
-# the last values. ``detach()`` doesn't help. (For NumPy see :ref:`silent-from-numpy`.)
+# every result into the same memory. Without a copy, all stored results have the last
+# values. ``detach()`` doesn't help. (For NumPy see :ref:`silent-from-numpy`.)
 
 buffer = torch.zeros(2, device=device)
 batches = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 batches = batches.to(device)
 aliases, copies = [], []
-for x in batches:
-    torch.mul(x, 2, out=buffer)
+for batch in batches:
+    torch.mul(batch, 2, out=buffer)
     aliases.append(buffer.detach())
     copies.append(buffer.clone())
 print(f"{[a.tolist() for a in aliases] = }")
@@ -124,45 +124,44 @@ assert copies[0].tolist() == [2, 4]
 # %%
 # A stored output keeps its graph and its batch
 # ---------------------------------------------
-# We extract features from four batches of 64 KiB. Each output that you store keeps its
-# graph. The graph keeps the batch, because the gradient of the layer's weight needs it.
-# Here no backward pass frees the batches. We count those that stay alive.
+# We extract features from four batches. Each output that you store keeps its graph, and
+# the graph keeps the batch, because the weight's gradient needs it. Here no backward
+# pass frees the batches. We count those that stay alive.
 
 
 def batches_kept(detach):
-    features, batches = [], []
+    features, references = [], []
     for _ in range(4):
         batch = torch.ones(64, 256, device=device)
-        batches.append(ref(batch))
+        references.append(ref(batch))
         output = layer(batch)
         if detach:
             output = output.detach()
         features.append(output)
     del batch
-    return sum(r() is not None for r in batches)
+    return sum(r() is not None for r in references)
 
 
 layer = nn.Linear(256, 4, device=device)
 leak = batches_kept(detach=False)
 detached = batches_kept(detach=True)
-with torch.no_grad():
-    no_grad = batches_kept(detach=False)
-print(f"{leak = }, {detached = }, {no_grad = }")
+print(f"{leak = }, {detached = }")
 assert leak == 4
 assert detached == 0
-assert no_grad == 0
 # sphinx_gallery_folded = "The code that counts the batches"
 
 # %%
 # So extract features under ``no_grad``, which doesn't record a graph.
 
 layer = nn.Linear(256, 4, device=device)
+layer.eval()  # for dropout and BatchNorm
 features = []
 with torch.no_grad():
     for _ in range(4):
         batch = torch.ones(64, 256, device=device)
         features.append(layer(batch))
 print(f"{features[0].grad_fn = }")
+assert features[0].grad_fn is None
 
 # %%
 # Remember

@@ -7,8 +7,8 @@ Load batches: views, copies, workers
 ====================================
 
 A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker
-process sees later writes only if the data is in shared memory, and the start methods
-``spawn`` and ``forkserver`` move CPU tensors there, but ``fork`` doesn't.
+process sees writes made after its start only if the data is in shared memory, where the
+start methods ``spawn`` and ``forkserver`` move CPU tensors, but ``fork`` doesn't.
 """
 
 # sphinx_gallery_setup = True
@@ -64,8 +64,8 @@ assert batch[0].item() == 1
 # ---------------------------------
 # A :class:`torch.utils.data.DataLoader` stacks samples into a batch, which copies them.
 # With ``batch_size=None`` and no workers, it returns each sample without a copy. With
-# a CUDA GPU, ``pin_memory=True`` copies again, into page-locked memory that the GPU can
-# read directly (:ref:`silent-pinned-refill`).
+# CUDA, ``pin_memory=True`` copies again, into page-locked memory that the GPU can read
+# directly (:ref:`silent-pinned-refill`).
 
 gpu = device == "cuda"
 loaded = {"dataset[0]": dataset[0]}
@@ -85,20 +85,21 @@ for way, found in loaded.items():
     shared.append(is_shared)
 assert shared == [True, True, False, False]
 assert is_pinned == gpu
-# sphinx_gallery_folded = "The code that looks"
+# sphinx_gallery_folded = "The code that compares the memory"
 
 # %%
 # Do workers and the main process see each other's writes?
 # --------------------------------------------------------
-# A forked worker has the data as it was when the worker started. (Linux forks by
-# default before Python 3.14.) ``spawn`` is the default on macOS and Windows,
-# ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That moves its CPU
-# tensors into shared memory, also in the main process. Don't rely on the default. Call
-# :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes. Here
-# the worker writes to the data with ``torch.relu_``.
+# Without shared memory, a forked worker has the data as it was when the worker started.
+# (Linux forks by default before Python 3.14.) ``spawn`` is the default on macOS and
+# Windows, ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That moves
+# its CPU tensors into shared memory, also in the main process. Don't rely on the default.
+# Call :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes.
+# Here the worker writes to the data with ``torch.relu_``.
 
 data = torch.tensor([[-1.0], [2.0]])
 data.share_memory_()
+array = data.numpy()  # after the move
 loader = DataLoader(
     data,  # a tensor works as a dataset
     batch_size=None,
@@ -107,12 +108,13 @@ loader = DataLoader(
 )
 if __name__ == "__main__":
     list(loader)  # one epoch
-    print(f"{data.tolist() = }")
+    print(f"{data.tolist() = }, {array.tolist() = }")
+    assert array.tolist() == [[0], [2]]
 
 # %%
 # ``spawn`` and ``forkserver`` also import your script again in each worker. So start
-# workers under ``if __name__ == "__main__":``. The table has each start method. Between
-# two epochs the main process adds 10.
+# workers under ``if __name__ == "__main__":``. In the table, the main process adds 10
+# between two epochs, and ``persistent_workers=True`` keeps the same worker for both.
 
 methods = torch.multiprocessing.get_all_start_methods()
 methods.sort()
@@ -155,18 +157,16 @@ assert model.weight.is_shared()
 # sphinx_gallery_folded = "The code that tries each start method"
 
 # %%
-# Batches come back through shared memory. With ``model.share_memory()`` all processes
-# can train the same weights. A graph can't be shared (:ref:`send-to-process`).
+# With ``model.share_memory()`` all processes can train the same weights. A graph can't
+# be shared (:ref:`send-to-process`).
 #
-# When a tensor moves to shared memory, its views move too, but NumPy arrays don't.
-# After the move, an array from ``numpy()`` points to freed memory, so make it again. If
-# the tensor came from ``from_numpy``, it no longer shares memory with that array
-# (:ref:`q-persistent-workers`).
+# When a tensor moves to shared memory, its views move too, but NumPy arrays don't. An
+# array that ``numpy()`` made before the move points to freed memory. A tensor from
+# ``from_numpy`` no longer shares memory with its array (:ref:`q-persistent-workers`).
 #
 # Remember
 # --------
 # - A sample is a view, so don't write to it in place. A batch is a copy of the samples.
-# - A worker has its own copy of NumPy arrays and lists. With ``fork``, it also has its
-#   own copy of tensors that aren't in shared memory.
+# - With ``fork``, a worker has its own copy of tensors that aren't in shared memory.
 # - Call ``share_memory_()`` before the workers start. Then all start methods share
 #   writes. Make arrays of the data after that call.

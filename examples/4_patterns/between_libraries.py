@@ -74,16 +74,20 @@ assert not np.shares_memory(before, kept)
 # :func:`torch.from_dlpack` takes a tensor or array of any library that supports DLPack,
 # and shares its memory. The result has its own version counter, so autograd doesn't
 # notice a write to the result (:ref:`silent-numpy-write`). The correct gradient is 2.
+# A write to ``copied`` would not change ``w``.
 
 w = torch.ones(2, device=device)
 w.requires_grad_()
 alias = torch.from_dlpack(w.detach())
+copied = torch.from_dlpack(w.detach().clone())
 loss = (w * w).sum()  # saves w for backward
 alias += 2
 loss.backward()
 print(f"{w.grad.tolist() = }")
+print(f"{copied.tolist() = }")
 print(f"{w._version = }, {alias._version = }")
 assert shares_memory(w, alias)
+assert copied.tolist() == [1, 1]
 assert w.grad.tolist() == [6, 6]
 assert w._version == 0
 assert alias._version > 0

@@ -57,8 +57,8 @@ assert alias.tolist() == [[3, 4]]
 #
 # After which of six edits does the optimizer train the weight?
 # -------------------------------------------------------------
-# Each edit sets the weight ``w`` of a new layer to ``t``, which is 3. The last column
-# is about another optimizer, which was made before the edit.
+# Each edit sets the weight ``w`` of a new layer to ``t``, which is 3. ``fused`` is SGD
+# with ``fused=True``. For the last column, we made an SGD optimizer before the edit.
 
 
 edits = [
@@ -171,7 +171,6 @@ assert w.item() == 3
 # %%
 # Remember
 # --------
-# - Write in place under ``no_grad``, after ``step()`` and before the next forward pass.
-#   Within ``autocast``, layers may still use the old weights.
+# - Write in place under ``no_grad``, after the step and before the next forward pass.
 # - A new Parameter leaves the optimizer with the old weight.
-# - ``vector_to_parameters`` shares memory with the vector. Pass in a clone.
+# - ``vector_to_parameters`` shares memory with the vector. Pass in ``best.clone()``.

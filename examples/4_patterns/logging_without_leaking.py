@@ -23,8 +23,8 @@ print("This lesson runs on:", device)
 # %%
 # Which logs keep their graphs?
 # -----------------------------
-# We log the loss in four ways, in eight steps of training and in eight steps of
-# validation without ``no_grad``. The chart shows how many graph nodes the log keeps,
+# We log eight losses in four ways, with ``backward()`` as in training, and without it as
+# in validation without ``no_grad``. The chart shows how many graph nodes the log keeps,
 # the same number in both. The table also counts the batches that graphs keep in memory.
 
 
@@ -35,8 +35,7 @@ def nodes_behind(results):
         node = todo.pop()
         if node is not None and node not in seen:
             seen.add(node)
-            for next_node, _ in node.next_functions:
-                todo.append(next_node)
+            todo += [n for n, _ in node.next_functions]
     return len(seen)
 
 
@@ -45,7 +44,7 @@ def run(way, trains):
     best = float("inf")
     log = []
     nodes, batches = [], []
-    for step in range(8):
+    for _ in range(8):
         batch = torch.ones(2, device=device)
         batches.append(ref(batch))
         loss = (w * batch).sum()
@@ -76,15 +75,14 @@ ways = [
 ]
 head = "what is logged | nodes | batches, training"
 print(f"{head} | batches, validation")
-last = []
 kept = []
 for way in ways:
     nodes, train = run(way, trains=True)
-    nodes, valid = run(way, trains=False)
+    same_nodes, valid = run(way, trains=False)
     plt.plot(range(1, 9), nodes, label=way)
     print(f"{way} | {nodes[-1]} | {train} | {valid}")
-    last.append(nodes[-1])
     kept.append((train, valid))
+    assert same_nodes == nodes
 plt.legend()
 plt.title("Detached losses keep no graph nodes")
 plt.xlabel("Step")
@@ -92,18 +90,15 @@ plt.ylabel("Nodes kept")
 plt.show()
 # A kept graph has no batch after backward().
 assert kept == [(0, 8), (0, 8), (0, 1), (0, 0)]
-assert last == sorted(last, reverse=True)
-assert last[3] == 0
+assert nodes[-1] == 0
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
 
 # %%
 # In training, ``backward()`` has freed the tensors that the graphs had saved, but the
-# nodes stay, so the leak is small and slow. In validation no backward pass frees the
-# saved batches. They stay in memory as long as you keep the losses. Use
-# :class:`torch.no_grad` there. ``total + loss`` links every loss to the one before, and
-# ``min(best, loss)`` keeps one whole graph. A shorter example of the second row:
-# :ref:`silent-loss-list`.
+# nodes stay (:ref:`silent-loss-list`), so the leak is small and slow. In validation no
+# backward pass frees the saved batches. Use :class:`torch.no_grad` there. ``total + loss``
+# links every loss to the one before, and ``min(best, loss)`` keeps one whole graph.
 #
 # A running sum needs its own memory
 # ----------------------------------
@@ -112,7 +107,7 @@ assert last[3] == 0
 
 losses = torch.tensor([4.0, 2.0, 1.0], device=device)
 log = [loss.detach() for loss in losses.clone()]
-total = log[0]
+total = log[0].detach()
 for loss in log[1:]:
     total += loss
 print([entry.item() for entry in log])
@@ -126,42 +121,47 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 #       log[1:]:``
 #     - ``[4.0, 2.0, 1.0]`` with ``total = total + loss``
 #
-# Start the sum with zeros and ``best`` with a detached clone (these losses don't
-# require grad). Log clones of the sum. A list that has one tensor three times
-# :doc:`shows its last value three times <../3_tips/expanded_tensors>`.
-# :func:`torch.minimum` keeps the best loss on the device (``fmin`` also ignores NaN).
+# Start the sum with zeros and ``best`` with a detached clone. Log clones of the sum. A
+# list that has one tensor three times :doc:`shows its last value three times
+# <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps the best loss on the device.
 
 total = torch.zeros((), device=device)
-best = losses[0].clone()
+best = losses[0].detach().clone()
 sums = []
 for loss in losses:
     total += loss.detach()
     best = torch.minimum(best, loss.detach())
     sums.append(total.clone())
-print(torch.stack(sums).tolist(), best.item())
+print(f"{torch.stack(sums).tolist() = }")
+print(f"{best.item() = }")
 assert sums[2].item() == 7
 assert best.item() == 1
 
 # %%
-# The zeros are float32. In bfloat16 a sum of ones stops at 256, because 256 + 1 is
-# rounded to 256.
+# The zeros are float32. A bfloat16 sum of ones stops at 256, because 256 + 1 gives 256.
 
-bf16 = torch.zeros((), dtype=torch.bfloat16)
-fp32 = torch.zeros(())
-for step in range(300):
-    bf16 += 1
-    fp32 += 1
-print(f"{bf16.item() = }, {fp32.item() = }")
+bf16 = torch.tensor(256, dtype=torch.bfloat16)
+bf16 += 1
+print(f"{bf16.item() = }")
 assert bf16.item() == 256
-assert fp32.item() == 300
 
 # %%
 # ``item()`` waits for the GPU, ``detach()`` doesn't
 # --------------------------------------------------
 # On a CUDA GPU, ``item()`` and ``if loss < best`` wait for all work queued before them
 # on the current stream. ``tolist()`` of a stacked log waits once for all numbers
-# (:doc:`../3_tips/what_waits`).
-#
+# (:doc:`../3_tips/what_waits`). This validation waits once, after the loop:
+
+w = torch.ones(2, device=device, requires_grad=True)
+log = []
+with torch.no_grad():
+    for batch in torch.ones(3, 2, device=device):
+        loss = (w * batch).mean()
+        log.append(loss)  # without a graph
+print(f"{torch.stack(log).tolist() = }")
+assert loss.grad_fn is None
+
+# %%
 # Remember
 # --------
 # - Log ``loss.detach()``, and turn the log into numbers once, at the end.

@@ -46,7 +46,10 @@ state = net_a.state_dict()
 z = state["weight"]
 u = functional_call(net_b, state, (x,)) * t
 u.backward()
-print(f"{u.item() = }, {t.grad = }, {w.grad = }")
+print(f"{u.item() = }, {t.grad.item() = }")
+print(f"{w.grad = }")
+assert u.item() == 84
+assert t.grad.item() == 12
 assert w.grad is None
 assert net_b.weight.grad is None
 assert shares_memory(z, w)
@@ -57,8 +60,8 @@ assert shares_memory(z, w)
 # Which way uses A's current weight without training A?
 # -----------------------------------------------------
 # A's weight is 4. B gets it, runs, and a backward pass follows. Then A's weight changes
-# to 5, and B runs again. The table shows whether B then uses 4 or 5, and whether A gets
-# a gradient.
+# to 5, and B runs again. The table shows whether B then uses 4 and returns 3 * 4, or uses
+# 5 and returns 3 * 5. It also shows A's gradient.
 
 
 def run_b(way, b, state):
@@ -69,13 +72,12 @@ def run_b(way, b, state):
 
 print("B gets | B returns | gradient in A")
 found = {}
-ways = ["a copy", "the same Parameter"]
-ways += ["functional_call"]
+ways = ["copy", "the same Parameter", "functional_call"]
 for way in ways:
     a = copy.deepcopy(net_a)
     b = copy.deepcopy(net_b)
     state = a.state_dict()
-    if way == "a copy":
+    if way == "copy":
         b.load_state_dict(state)
     if way == "the same Parameter":
         b.weight = a.weight
@@ -87,7 +89,7 @@ for way in ways:
     of_a = None if grad is None else grad.item()
     print(f"{way} | {result} | {of_a}")
     found[way] = result, of_a
-assert found["a copy"] == (12, None)
+assert found["copy"] == (12, None)
 assert found["the same Parameter"] == (15, 21)
 assert found["functional_call"] == (15, None)
 # sphinx_gallery_folded = "The code that tries the three ways"
@@ -95,8 +97,7 @@ assert found["functional_call"] == (15, None)
 # %%
 # With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
 # gives A a gradient. With ``functional_call``, B uses A's current weight and A gets no
-# gradient. For a name that A doesn't have, B uses its own weight, unless you pass
-# ``strict=True``, which raises.
+# gradient. B uses its own weight for a name that ``state`` doesn't have.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
@@ -105,11 +106,10 @@ assert found["functional_call"] == (15, None)
 
 other = {"weight": torch.full_like(z, 5.0)}
 
-in_place = ["optimizer.step()"]
-in_place += ["load_state_dict(other)"]
+keeping = ["optimizer.step()", "load_state_dict(other)"]
 breaking = ["the same, assign=True", "net.double()"]
 print("call | A | z | shared")
-for call in in_place + breaking:
+for call in keeping + breaking:
     net = copy.deepcopy(net_a)
     z = net.weight.detach()
     if call == "optimizer.step()":
@@ -128,13 +128,13 @@ for call in in_place + breaking:
     shared = shares_memory(a, z)
     row = f"{call} | {a.item()} | {z.item()}"
     print(f"{row} | {shared}")
-    assert shared == (call in in_place)
+    assert shared == (call in keeping)
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
 # In-place writes keep the sharing. A new parameter (:ref:`silent-assign`), a cast to
-# another dtype or a move to another device breaks it. So call ``state_dict()`` again in
-# each iteration.
+# another dtype or a move to another device breaks it. So pass ``net_a.state_dict()`` in
+# each call, not a state dict from before.
 #
 # Does B change A's buffers?
 # --------------------------

@@ -59,46 +59,47 @@ replay = record(static_in, two)
 # How do you keep a result?
 # -------------------------
 # The graph doubles its input, which is 1, 2 in the first replay and 5, 6 in the second.
-# Between the two we keep the first result in two ways.
+# Between the two we store the first result in two ways.
 
 x = torch.tensor([1.0, 2.0], device=device)
 static_in.copy_(x)
 replay()
-kept = static_out.detach()
+alias = static_out.detach()
 copied = static_out.clone()
 # sphinx_gallery_lead = True
 x = torch.tensor([5.0, 6.0], device=device)
 static_in.copy_(x)
 replay()
-print(f"{kept.tolist() = }, {copied.tolist() = }")
-assert kept.tolist() == [10, 12]
+print(f"{alias.tolist() = }, {copied.tolist() = }")
+assert alias.tolist() == [10, 12]
 assert copied.tolist() == [2, 4]
-# sphinx_gallery_tensor_map = "static_out, kept, copied, static_out copied to copied"
+# sphinx_gallery_tensor_map = "static_out, alias, copied, static_out copied to copied"
 
 # %%
-# .. predict:: What do ``kept`` and ``copied`` hold?
+# .. predict:: What do ``alias`` and ``copied`` hold?
 #
-#     - ``kept.tolist() = [10.0, 12.0], copied.tolist() = [2.0, 4.0]``
-#     - ``kept.tolist() = [10.0, 12.0], copied.tolist() = [10.0, 12.0]`` with ``copied =
+#     - ``alias.tolist() = [10.0, 12.0], copied.tolist() = [2.0, 4.0]``
+#     - ``alias.tolist() = [10.0, 12.0], copied.tolist() = [10.0, 12.0]`` with ``copied =
 #       static_out``
-#     - ``kept.tolist() = [2.0, 4.0], copied.tolist() = [2.0, 4.0]`` with ``kept =
+#     - ``alias.tolist() = [2.0, 4.0], copied.tolist() = [2.0, 4.0]`` with ``alias =
 #       static_out.detach().clone()``
 #
-# ``kept`` shares memory with ``static_out``. If you collect such results in a list,
+# ``alias`` shares memory with ``static_out``. If you collect such results in a list,
 # they all show the last values.
 #
 # Fill the input with ``copy_``, not ``=``
 # ----------------------------------------
 # ``static_in = x`` would only give the name to another tensor. The replay would still
-# read the recorded memory. ``copy_`` writes to that memory.
+# read the recorded memory, as it does here before ``copy_`` writes to that memory.
 
 x = torch.tensor([7.0, 8.0], device=device)
 replay()
-unread = static_out.tolist()
+without_copy = static_out.tolist()
 static_in.copy_(x)
 replay()
-print(f"{unread = }, {static_out.tolist() = }")
-assert unread == [10, 12]
+print(f"{without_copy = }")
+print(f"{static_out.tolist() = }")
+assert without_copy == [10, 12]
 assert static_out.tolist() == [14, 16]
 
 # %%
@@ -108,6 +109,7 @@ assert static_out.tolist() == [14, 16]
 # next replay uses the new values. A cast to another dtype, a move to another device or
 # ``weight.data = new`` gives the Parameter new memory. The replay still reads the old
 # memory. If nothing keeps that alive, the results may be wrong. Here ``old`` keeps it.
+# The input is 7, 8. The old memory has the weight 3, the new one has the weight 2.
 
 weight = torch.nn.Parameter(two.clone())
 old = weight.detach()
@@ -116,14 +118,16 @@ with torch.no_grad():
     weight += 1
 replay()
 in_place = static_out.tolist()
-weight.data = torch.zeros_like(two)
+weight.data = two.double()  # as a cast does
 replay()
-replaced = static_out.tolist()
-print(f"{in_place = }, {replaced = }")
+after_cast = static_out.tolist()
+replay = record(static_in, weight.detach())
+replay()
+print(f"{in_place = }, {after_cast = }")
+print(f"recorded again: {static_out.tolist()}")
 assert in_place == [21, 24]
-assert replaced == [21, 24]
-assert old.tolist() == [3, 3]
-assert weight.tolist() == [0, 0]
+assert after_cast == [21, 24]
+assert static_out.tolist() == [14, 16]
 
 # %%
 # On a CUDA GPU, :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA
@@ -136,5 +140,5 @@ assert weight.tolist() == [0, 0]
 # Remember
 # --------
 # - Call ``static_in.copy_(x)`` before a replay and ``static_out.clone()`` after it.
-# - ``static_in = x`` doesn't fill the input, and ``detach()`` doesn't copy the result.
+# - A replay doesn't read a new tensor, and ``detach()`` doesn't copy the result.
 # - After a cast or a move of the weights, record the graph again.

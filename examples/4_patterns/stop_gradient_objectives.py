@@ -23,9 +23,9 @@ print("This lesson runs on:", device)
 # SimSiam compares two views of each sample
 # -----------------------------------------
 # SimSiam trains an encoder without labels. The encoder gets two noisy versions of each
-# sample, called views. A predictor takes the encoder's output for the first view and
-# predicts its output for the second view, the *target*. Here encoder and predictor have
-# one weight each, which starts at 1.
+# sample, called views (not views of a tensor). A predictor takes the encoder's output for
+# the first view and predicts its output for the second view, the *target*. Here encoder
+# and predictor have one weight each, which starts at 1.
 
 x = torch.tensor([-2.0, -1.0, 1.0, 2.0], device=device)
 noise = torch.tensor([0.5, -0.5, -0.5, 0.5])
@@ -42,6 +42,7 @@ def train(detach):
     for weight in weights:
         nn.init.ones_(weight)
     optimizer = torch.optim.SGD(weights, lr=1 / 8)
+    # The weight is 1, so the encoder returns second.
     spreads = [second.std().item()]
     for _ in range(30):
         guess = predictor(encoder(first))
@@ -52,27 +53,30 @@ def train(detach):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        spreads.append(encoder(second).std().item())
+        with torch.no_grad():
+            output = encoder(second)
+        spreads.append(output.std().item())
     return loss.item(), spreads
 
 
-lost, moving = train(detach=False)
-kept, still = train(detach=True)
-print(f"loss: {lost:.2f}, with detach: {kept:.2f}")
-assert lost < kept
-assert moving[-1] < moving[0] / 100
-assert still[-1] > still[0] / 2
+plain_loss, plain_spreads = train(detach=False)
+detach_loss, detach_spreads = train(detach=True)
+print(f"loss without detach: {plain_loss:.2f}")
+print(f"loss with detach: {detach_loss:.2f}")
+assert plain_loss < detach_loss
+assert plain_spreads[-1] < plain_spreads[0] / 100
+assert detach_spreads[-1] > detach_spreads[0] / 2
 
 # %%
 # Without ``detach`` the outputs collapse
 # ---------------------------------------
 # Without ``detach`` the loss is lower, but all outputs are nearly the same, which is
 # called a *collapse*. Here that loss is the encoder's weight squared, times a positive
-# number, so each step makes the weight smaller. With ``detach``, no gradient moves the
+# number, so the gradient makes the weight smaller. With ``detach``, no gradient moves the
 # target toward the prediction.
 
-plt.plot(moving, marker="", label="no detach")
-plt.plot(still, marker="", label="detach()")
+plt.plot(plain_spreads, marker="", label="no detach")
+plt.plot(detach_spreads, marker="", label="detach()")
 plt.title("Without detach all outputs become the same")
 plt.xlabel("step")
 plt.ylabel("spread")
@@ -123,8 +127,8 @@ assert code.grad.item() == -4
 # ---------------------------------------
 # The decoder gets ``z + (code - z).detach()``. Up to rounding, this sum has the code's
 # value, and its gradient goes to ``z`` (:doc:`straight_through`). Don't use this sum in
-# the two losses. If the codebook loss uses it instead of the code, the code doesn't get
-# a gradient.
+# the two losses. If the codebook loss uses it instead of the code, ``z`` gets the
+# gradient, and the code doesn't get one.
 
 z.grad = None
 code.grad = None

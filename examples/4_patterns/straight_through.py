@@ -93,7 +93,8 @@ assert found[straight_through] == (2.75, 0)
 # With ``round`` alone the gradient is 0. PyTorch doesn't raise, and the weight isn't
 # trained. The second form has the right value here, but both uses of ``x`` are in the
 # graph, and the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
-# ``detach``. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
+# ``detach``. The third form stops at 2.75, because 2.75 is rounded to 3 and the loss is
+# 0. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
 #
 # For an exact value, write ``q + (x - x.detach())``
 # --------------------------------------------------
@@ -117,14 +118,14 @@ assert x.grad.item() == 1
 # %%
 # If ``x`` isn't much larger than ``q``, the error is small. Here ``x`` has a thousand
 # values, and ``q`` is always 0.1. ``error`` is in units of the last binary digit of
-# 0.1, and ``wrong`` counts the results that aren't 0.1.
+# 0.1, and ``inexact`` counts the results that aren't 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
 error = (x + (q - x) - q).abs() / 2**-27
-wrong = (error > 0).sum().item()
-print(f"{wrong = }, {error.max().item() = }")
-assert wrong > 0
+inexact = (error > 0).sum().item()
+print(f"{inexact = }, {error.max().item() = }")
+assert inexact > 0
 assert 1 <= error.max().item() <= 4
 assert torch.equal(q + (x - x), q)
 # sphinx_gallery_folded = "The code that compares"
@@ -132,10 +133,9 @@ assert torch.equal(q + (x - x), q)
 # %%
 # Write your own ``autograd.Function``
 # ------------------------------------
-# With :class:`torch.autograd.Function` you write both parts yourself. ``forward``
-# returns the value, and ``backward`` returns the gradient. If ``forward`` saves ``x``
-# with ``ctx.save_for_backward``, ``backward`` can also return 0 where ``x`` is out of
-# range.
+# With :class:`torch.autograd.Function` you write both parts yourself, the value in
+# ``forward`` and the gradient in ``backward``. (If ``backward`` needs ``x``, see
+# :ref:`q-ctx-or-save-for-backward`.)
 
 
 class Sign(torch.autograd.Function):

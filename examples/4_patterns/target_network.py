@@ -31,6 +31,7 @@ print("This lesson runs on:", device)
 
 @torch.no_grad()
 def soft_update(target, net, share):
+    """Move the parameters, but not the buffers."""
     olds, news = target.parameters(), net.parameters()
     for old, new in zip(olds, news, strict=True):
         old.lerp_(new, share)
@@ -43,10 +44,11 @@ hard.requires_grad_(False)
 soft = copy.deepcopy(hard)
 weights, soft_path, hard_path = [0.0], [0.0], [0.0]
 for step in range(1, 9):
-    nn.init.constant_(w, step)  # as optimizers write
+    with torch.no_grad():
+        w.add_(1)  # in place, as an optimizer's step
     if step % 3 == 0:
         hard.load_state_dict(net.state_dict())
-    soft_update(soft, net, 0.5)
+    soft_update(soft, net, share=0.5)
     weights.append(w.item())
     soft_path.append(soft.weight.item())
     hard_path.append(hard.weight.item())
@@ -68,38 +70,42 @@ plt.show()
 # sphinx_gallery_folded = "The code that draws"
 
 # %%
-# Keep soft targets in float32. In bfloat16, rounding loses a small update. (``lerp_``
-# raises for two dtypes. For a bfloat16 net call ``old.lerp_(new.float(), share)``.)
+# Keep soft targets in float32. In bfloat16, rounding loses a small update. For a
+# bfloat16 net, call ``old.lerp_(new.float(), share)``.
 
 low = torch.ones(1, dtype=torch.bfloat16)
-print(f"{low.lerp(2 * low, 0.001) = }")
-assert low.lerp(2 * low, 0.001).item() == 1
+old = torch.ones(1)
+new = 2 * low
+print(f"{low.lerp_(new, 0.001) = }")
+print(f"{old.lerp_(new.float(), 0.001) = }")
+assert low.item() == 1
+assert old.item() > 1
 
 # %%
 # Why a target follows when it should not
 # ---------------------------------------
-# We make five targets from a net with weight 1. Then a step changes its weight to 2.
+# We make four targets from a net with weight 1. Then a step changes its weight to 2.
 
 nn.init.ones_(w)
 assigned = copy.deepcopy(net)
 assigned.load_state_dict(net.state_dict(), assign=True)
-target = copy.deepcopy(net)
-target.load_state_dict(net.state_dict(), assign=False)
+loaded = copy.deepcopy(net)
+loaded.load_state_dict(net.state_dict(), assign=False)
 made = {
-    "net": net,
     "copy.copy(net)": copy.copy(net),
     "copy.deepcopy(net)": copy.deepcopy(net),
     "load_state_dict(assign=True)": assigned,
-    "load_state_dict(assign=False)": target,
+    "load_state_dict(assign=False)": loaded,
 }
-nn.init.constant_(w, 2.0)
+with torch.no_grad():
+    w.add_(1)
 print("target | holds")
 for name, one in made.items():
     print(f"{name} | {one.weight.item()}")
 assert made["copy.copy(net)"].weight.item() == 2
 assert made["copy.deepcopy(net)"].weight.item() == 1
 assert assigned.weight.item() == 2
-assert target.weight.item() == 1
+assert loaded.weight.item() == 1
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
@@ -108,8 +114,10 @@ assert target.weight.item() == 1
 #
 # Does assigning to the loop variable change the target?
 # ------------------------------------------------------
-# The weight of ``target`` (the last row) is 1, and ``w`` is 2. Half of the way is 1.5.
+# The weight of ``target`` is 1, and ``w`` is now 2. Half of the way is 1.5.
 
+target = copy.deepcopy(net)
+nn.init.ones_(target.weight)
 with torch.no_grad():
     for old in target.parameters():
         old = old.lerp(w, 0.5)
@@ -131,37 +139,29 @@ assert target.weight.item() == 1
 # Also update the buffers of BatchNorm
 # ------------------------------------
 # ``soft_update`` ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
-# or averages them. In two forward passes, the running mean of ``norm`` changes from 0
-# to 1 and then to 1.5. The first update copies. Here ``decay`` is 1 - ``share``.
+# them. In two forward passes, the running mean of ``norm`` changes from 0 to 1 and then
+# to 1.5, each time half of the way to the mean of the batch, 2.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
-ema = swa.get_ema_multi_avg_fn(decay=0.5)
+ema = swa.get_ema_multi_avg_fn(decay=0.5)  # 1 - share
 average = swa.AveragedModel(norm, multi_avg_fn=ema)
-both = swa.AveragedModel(
-    norm,
-    multi_avg_fn=ema,
-    use_buffers=True,
-)
 by_hand = copy.deepcopy(norm)
 for _ in range(2):
     norm(torch.tensor([[1.0], [3.0]]))
-    soft_update(by_hand, norm, 0.5)
+    soft_update(by_hand, norm, share=0.5)
     average.update_parameters(norm)
-    both.update_parameters(norm)
 not_updated = by_hand.running_mean.item()
 copied = average.module.running_mean.item()
-averaged = both.module.running_mean.item()
-print(f"{not_updated = }, {copied = }, {averaged = }")
-for old, new in zip(by_hand.buffers(), norm.buffers()):
+print(f"{not_updated = }, {copied = }")
+olds, news = by_hand.buffers(), norm.buffers()
+for old, new in zip(olds, news, strict=True):
     old.copy_(new)
 assert not_updated == 0
 assert by_hand.running_mean.item() == 1.5
 assert copied == 1.5
-assert averaged == 1.25
 
 # %%
-# ``soft_update`` didn't update the buffer. The loop at the end copies each buffer.
-# ``AveragedModel`` copies it, and with ``use_buffers=True`` averages 1 and 1.5.
+# ``soft_update`` didn't update the buffer. Run the loop after each soft update.
 #
 # Remember
 # --------

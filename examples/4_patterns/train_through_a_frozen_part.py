@@ -58,8 +58,8 @@ MIB = 2**20
 big = torch.full((MIB // 4, 1), 3.0, device=device)
 late = "requires_grad_(False), late"
 before = "requires_grad_(False), before"
-ways = ["B left out of the optimizer"]
-ways += ["backward(inputs=[a])", "net_a(x).detach()"]
+ways = ["B not frozen", "backward(inputs=[a])"]
+ways += ["net_a(x).detach()"]
 ways += ["no_grad around B", late, before]
 
 
@@ -102,31 +102,27 @@ for way in ways:
     mib = sum(one.nbytes() for one in saved) // MIB
     print(f"{way} | {of_a} | {of_b} | {mib}")
     seen[way] = of_a, of_b, mib
-assert seen[ways[0]] == (15, 6, 3)
+assert seen["B not frozen"] == (15, 6, 3)
 assert seen["backward(inputs=[a])"] == (15, None, 3)
 assert seen["net_a(x).detach()"] == (None, 6, 3)
 assert seen["no_grad around B"] == (None, None, 1)
 assert seen[late] == (15, None, 3)
 assert seen[before] == (15, None, 1)
-# Left out, B keeps its value; its gradients add up:
+# One loss can use B twice and train it in one call:
+a.grad = None
+net_b.requires_grad_(False)
+frozen = net_b(net_a(x))
 net_b.requires_grad_(True)
+loss = frozen + net_b(net_a(x))
+loss.backward()
+assert a.grad.item() == 15 + 15
+assert b.grad.item() == 6
 b.grad = None
-optimizer = torch.optim.SGD([a], lr=0.1)
-for _ in range(2):
-    optimizer.zero_grad()
-    loss = net_b(net_a(x))
-    loss.backward()
-    optimizer.step()
-assert b.item() == 5
-assert b.grad.item() == 6 + 1.5
-net_b.zero_grad()
-nn.init.constant_(a, 2.0)
 # sphinx_gallery_folded = "The code that measures"
 
 # %%
-# - *Left out of the optimizer*, B still gets gradients. They add up, because
-#   ``zero_grad()`` of an optimizer clears only the gradients of its own parameters.
-#   Call ``net_b.zero_grad()``, or freeze B.
+# - *Not frozen*, B gets gradients, even if its weights aren't in an optimizer
+#   (:doc:`../1_basics/stop_a_gradient`).
 # - With ``backward(inputs=...)`` B doesn't get a gradient, but the forward pass saved
 #   tensors for both networks.
 # - ``detach()`` does the opposite of freezing B. B gets a gradient, A doesn't.
@@ -135,7 +131,7 @@ nn.init.constant_(a, 2.0)
 # - *Late* means after the forward pass. ``backward()`` also checks ``requires_grad``,
 #   so B doesn't get a gradient. But the forward pass has already saved all tensors.
 # - *Before* means before the forward pass. B's two linear layers then don't save their
-#   inputs, here 2 MiB. ReLU would save its output anyway, for A's gradient.
+#   inputs, here 2 MiB.
 #
 # What if B is unfrozen before ``backward()``?
 # --------------------------------------------
@@ -167,4 +163,4 @@ assert b.grad is None
 # --------
 # - Freeze B with ``requires_grad_(False)`` before the forward pass, and A still learns.
 # - ``detach`` and ``no_grad`` between A and the loss leave A without a gradient.
-# - B outside the optimizer: its weights don't change, but its gradients add up.
+# - If you freeze B later, the forward pass has already saved tensors for its weights.

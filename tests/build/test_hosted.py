@@ -11,9 +11,9 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import nox
 import pytest
-from conftest import TinySite, lesson, new_tiny_site
 from packaging.requirements import Requirement
 from reading import ROOT, pages_in, soup
+from sites import TinySite, lesson, new_tiny_site
 from tensor_copies.gallery.machine import this_machine
 
 ADDRESS = "https://example.org/some/path/"

@@ -30,9 +30,7 @@ def test_what_is_wrong_is_open_beside_what_was_seen(site: Path) -> None:
         assert all(one.get_text(strip=True) for one in claim.select(".then-now dd"))
 
 
-def test_a_link_to_a_folded_claim_opens_it(browser: Any, site: Path) -> None:
-    page = browser.new_page()
-    page.goto(f"{(site / 'article.html').as_uri()}#c04")
+def test_a_link_to_a_folded_claim_opens_it(visit: Any) -> None:
+    page = visit("article.html#c04")
     page.wait_for_function("document.querySelector('details:has(#c04)').open")
     assert page.locator("details:has(> #c04) > summary").bounding_box()["y"] >= 0
-    page.close()

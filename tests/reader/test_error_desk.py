@@ -152,15 +152,6 @@ def test_a_cure_is_copied_as_it_stands(tab: Any) -> None:
     assert not tab.locator(".cures ul button").count()
 
 
-def test_without_javascript_all_can_be_read(visit: Any) -> None:
-    page = visit("errors/gradients.html", java_script_enabled=False)
-    entry = page.locator(".entry").last
-    assert entry.locator(".stream pre").is_visible()
-    assert entry.locator(".cures li").first.is_visible()
-    entry.get_by_text("The code that raises it").click()
-    assert entry.locator(".cell_input pre").is_visible()
-
-
 def test_wrong_and_right_stand_side_by_side_where_there_is_room(visit: Any) -> None:
     page = visit("silent_mistakes.html")
     for width in (899, 900):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gzip
 import re
@@ -14,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import SITE
-from reading import OUTSIDE, ROOT, UNFOLD, axe_of, pages_in
+from reading import OUTSIDE, ROOT, UNFOLD, axe_of, pages_in, soup
 
 # A first visit: markup, style and scripts, compressed. The longest compute.
 MOST_KB_OF_A_LESSON, MOST_KB_OF_ERRORS, MOST_KB, MOST_REQUESTS = 45, 51, 75, 16
@@ -142,3 +143,37 @@ def test_axe_and_browser_find_nothing_and_no_page_is_heavy(
     most = MOST_KB_OF_A_LESSON if LESSON.match(page) else most
     assert 5 < sum(compressed(one) for one in files if one.is_file()) / 1000 <= most
     assert 1 < len(files) <= MOST_REQUESTS
+
+
+PLAIN = [
+    *(
+        "index",
+        "search",
+        "self_check",
+        "silent_mistakes",
+        "errors/gradients",
+        "article",
+    ),
+    *("questions/memory", "auto_examples/1_basics/detach", "cheat_sheet"),
+    "auto_examples/3_tips/copy_a_tensor",
+]
+# What is of use with scripts only, or is no text.
+CONTROLS = ".explorer-control, .desk, .player-bar, .predict-choices, #search-again"
+NO_TEXT = f"{CONTROLS}, svg, button, script, style, .headerlink, summary .collapsed"
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_without_javascript_all_is_there_and_no_control(
+    name: str, site: Path, visit: Any
+) -> None:
+    tab = visit(f"{name}.html", java_script_enabled=False)
+    tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    shown = "".join(tab.locator("article").inner_text().split())
+    page = copy.copy(soup(site / f"{name}.html").article)
+    for part in page.select(NO_TEXT):
+        part.extract()
+    texts = map(str.split, page.find_all(string=True))
+    assert [text for text in texts if "".join(text) not in shown] == []
+    assert tab.locator(CONTROLS).filter(visible=True).count() == (name == "search")
+    drawn = len(page.select(".lead, .explorer"))
+    assert tab.locator("article svg[aria-label]:visible").count() >= drawn

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from reading import EVERYTHING, axe_of, soup
+from reading import EVERYTHING, axe_of
 
 LISTED = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
 FIRST = 3  # of what is found, those that are asked for
@@ -278,14 +278,3 @@ def test_it_works_from_a_file(site: Path, visit: Any) -> None:
     page.wait_for_url("**/search.html?q=what+is+a+leaf")
     page.locator(f"{RESULT} a").first.click()
     page.wait_for_url("**/leaf_tensors.html*")
-
-
-def test_without_javascript_it_lists_all_pages(
-    site: Path, page: Any, visit: Any
-) -> None:
-    said = soup(site / "search.html").select_one("noscript").get_text()
-    assert said.startswith("The search needs JavaScript")
-    plain = visit("search.html", java_script_enabled=False)
-    assert plain.locator("#all-pages").is_visible()
-    listed = [one.get_attribute("href") for one in plain.locator("#all-pages a").all()]
-    assert listed == page.evaluate("searchIndex.pages.map(([address]) => address)")

@@ -123,16 +123,6 @@ def differing(was: Truth, now: Truth) -> set[str]:
     return found | ({"value"} if was.value is not now.value else set())
 
 
-def numbers_of(truth: Truth, dtype: str = "") -> list[Any]:
-    """Return the elements of long ago, in order and perhaps as of another dtype."""
-    if not truth.content:
-        return []
-    kinds = [getattr(torch, one) for one in (truth.dtype, dtype or truth.dtype)]
-    found = torch.frombuffer(bytearray(truth.content), dtype=kinds[0])
-    found = found.conj().resolve_conj() if truth.form[2] else found
-    return (-found if truth.form[3] else found).to(kinds[1]).tolist()
-
-
 # All that has a name ------------------------------------------------------------------
 
 
@@ -188,15 +178,21 @@ def _whole(value: Any) -> tuple[int, int]:
     return min(there), max(there) + 1
 
 
-def leaves_of(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Return the leaves that a gradient reaches from a tensor."""
-    waiting, met = [function_of(tensor)], {None}
+def functions_behind(*results: Any) -> set[Any]:
+    """Return all nodes of the graph that results come from."""
+    waiting, met = [*map(function_of, results)], {None}
     while waiting:
         function = waiting.pop()
         if function not in met:
             met.add(function)
             waiting += [following for following, _ in function.next_functions]
-    return [one.variable for one in met if hasattr(one, "variable")]
+    return met - {None}
+
+
+def leaves_of(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Return the leaves that a gradient reaches from a tensor."""
+    nodes = functions_behind(tensor)
+    return [one.variable for one in nodes if hasattr(one, "variable")]
 
 
 def names_of_leaves(named: dict[str, Any]) -> dict[str, list[str]]:

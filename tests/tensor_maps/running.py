@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensor_maps
 import torch
-from conftest import PATIENCE
+from reading import PATIENCE
 from tensor_maps import Steps
 
 SOURCES = Path(tensor_maps.__file__).parents[1]

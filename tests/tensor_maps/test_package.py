@@ -18,7 +18,6 @@ import torch
 from running import SOURCES, python
 from tensor_maps import Steps, steps, tensor_map
 from tensor_maps.__main__ import main
-from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
 
 PROJECT = SOURCES.parent
 W = torch.ones(2)
@@ -33,12 +32,6 @@ WRONG: list[tuple[Callable[[], object], str, str]] = [
     (lambda: steps(turns="all"), "all", "number"),
     (lambda: steps(follow=[len]), "builtin", "function"),
     (lambda: Steps().run(5, {}), "int", "text|source|str"),
-    (lambda: tm.sharing(W, 5), "int", "tensor"),
-    (lambda: tm.flows(5, W), "int", "tensor"),
-    (lambda: tm.saved(5), "int", "tensor"),
-    (lambda: tm.holders(5), "int", "tensor"),
-    (lambda: assert_no_sharing(W), "1|one", "two"),
-    (lambda: assert_gradient_reaches(5, W), "int", "tensor"),
 ]
 # The words of a command, and what it says of them.
 WRONG_COMMANDS = [

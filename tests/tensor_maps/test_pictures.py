@@ -16,6 +16,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from independent import functions_behind
 from programs import named_by
 from running import leaf
 from tensor_maps import tensor_map
@@ -189,22 +190,13 @@ def test_pictures_and_graphs_of_random_programs(batch: int) -> None:
             if colours[a] in COLOURS:
                 assert (colours[a] == colours[b]) == (on[a] == on[b])
         # The walk has all nodes and edges that autograd has.
-        objects = {id(v): v for v in named.values() if isinstance(v, torch.Tensor)}
-        results = [v.grad_fn for v in objects.values() if v.grad_fn is not None]
-        graph = see_graph([*objects.values()])
+        tensors = {id(v): v for v in named.values() if isinstance(v, torch.Tensor)}
+        graph, met = see_graph([*tensors.values()]), functions_behind(*named.values())
         shown = [one for one in graph["nodes"] if one["kind"] == "operation"]
-        met, inputs = set(), 0
-        waiting = list(results)
-        for function in waiting:  # which grows on the way
-            if function not in met:
-                met.add(function)
-                following = [
-                    one for one, _ in function.next_functions if one is not None
-                ]
-                waiting += following
-                inputs += len(following)
         assert len(shown) == sum(not hasattr(one, "variable") for one in met)
-        assert len(graph["edges"]) == inputs + len(results)
+        inputs = [one for node in met for one, _ in node.next_functions if one]
+        results = [one for one in tensors.values() if one.grad_fn]
+        assert len(graph["edges"]) == len(inputs) + len(results)
 
 
 def test_the_graph_is_drawn_where_it_is_asked_for_with_each_edge() -> None:

@@ -13,7 +13,7 @@ import independent
 import pytest
 import tensor_maps
 import torch
-from independent import Moment, Truth, differing, numbers_of
+from independent import Moment, Truth, differing
 from programs import quiet, random_program
 from tensor_maps import Steps, tensor_map
 
@@ -29,13 +29,6 @@ NO_NAME = " (?:different|copy|leaf|graph|gradient|tensor|name)"
 SAME = re.compile(r"\b(another name|same tensor|same array|the tensor that was)\b")
 SHARES = re.compile(r"\bshares? (?:memory with|the memory of)?(.*?)(?:, and a |;|$)")
 SENTENCES = re.compile(r"(?<=\.) ")
-LEFT_OUT = re.compile(r"There (is|are) \d+ more change|\band \d+ more\b|\d+ tensors")
-COPY = re.compile(r"^(.*) (?:is a copy|are copies) of (.*?)(?: on [\w:]+)?, with ")
-COPIES = {"CloneBackward0", "ToCopyBackward0"}
-TAKEN = re.compile(
-    r"(\w+) = (\w+)\.(t\(\)\.|detach\(\)\.)?(clone|contiguous|half|int|double)\(\)"
-)
-OVERLAPS = re.compile(r"(\w+)\S* [-+*]= (\1\[.*\])")
 
 
 def ran(program: str, seen: Steps | None = None) -> tuple[tuple, dict[str, Any]]:
@@ -69,11 +62,6 @@ class Stage(NamedTuple):
     changes: dict[str, set[str]]
     is_many: bool
     after: Moment
-
-    @property
-    def words(self) -> str:
-        """What is said, with the note."""
-        return f"{self.told['said']} {self.told.get('note', '')}"
 
     def odd(self, names: Iterable[str]) -> list[str]:
         """Return those of which no memory can be read."""
@@ -153,8 +141,6 @@ def problems_of(stage: Stage) -> Iterator[str]:
     yield from problems_of_the_event(stage)
     if not stage.is_many:
         yield from problems_of_relations(stage)
-        yield from problems_of_sources(stage)
-        yield from problems_of_statements(stage)
 
 
 def problems_of_the_event(stage: Stage) -> Iterator[str]:
@@ -196,64 +182,6 @@ def problems_of_relations(stage: Stage) -> Iterator[str]:
     is_told = SAME.search(said) or leaves & {*stage.found_in(said)}
     if leaves and not is_told and len(stage.now) <= LOOKED_AT:
         yield f"a gradient reaches {leaves} from {name}: {said}"
-
-
-def problems_of_sources(stage: Stage) -> Iterator[str]:
-    """Yield where a copy is said to be of what was not read, or has other values."""
-    for sentence in SENTENCES.split(stage.told["said"]):
-        found = COPY.search(sentence)
-        copies, sources = map(stage.found_in, found.groups() if found else ("", ""))
-        if len(sources) not in (1, len(copies)) or LEFT_OUT.search(sentence):
-            continue
-        for copy, source in zip(copies, sources * len(copies), strict=False):
-            now, was = stage.now[copy], stage.was.get(source)
-            if now.made_by in COPIES:
-                continue  # the graph tells it
-            if not was or root_of(source) not in re.findall(r"\w+", stage.text):
-                yield f"{source} was not read: {sentence}"
-            elif not (is_copy(now, was) or stage.odd([source])):
-                yield f"{copy} has not the values of {source}: {sentence}"
-
-
-def is_copy(copy: Truth, source: Truth) -> bool:
-    """Whether it has the elements of the other, perhaps in another order."""
-    mine, theirs = numbers_of(copy), numbers_of(source, copy.dtype)
-    return sorted(map(str, mine)) == sorted(map(str, theirs))
-
-
-def is_usual(one: Truth) -> bool:
-    """Whether all elements are zero or one, as of much that is new."""
-    return {*numbers_of(one)} in ({0}, {1})
-
-
-def problems_of_statements(stage: Stage) -> Iterator[str]:
-    """Yield a plain copy, another dtype and an overlap that are not said."""
-    words, is_short = stage.words, bool(LEFT_OUT.search(stage.words))
-    taken, overlaps = TAKEN.fullmatch(stage.text), OVERLAPS.fullmatch(stage.text)
-    name, source = taken.groups()[:2] if taken else ("", "")
-    was, now = stage.was.get(source), stage.now.get(name)
-    if taken and [*stage.changes] == [name] != [source] and not is_usual(now):
-        twins = {one.place for one in stage.was.values() if is_copy(now, one)}
-        is_known = twins <= {was.place} and frozenset({name}) in stage.after.memories
-        is_plain = taken[4] in ("clone", "contiguous") and now.content
-        if is_plain and is_known and "copy of" not in words:
-            yield f"{name} is a copy of {source}: {words}"
-    old = {n: stage.was[n] for n, k in stage.changes.items()
-           if n in stage.was and ("value" not in k or "." in n)}  # fmt: skip
-    old = ({} if "= nn" in stage.text else old) | ({name: was} if was else {})
-    for one in old.keys() & stage.changes.keys():
-        dtype = stage.now[one].dtype
-        is_cast = old[one].dtype != dtype and stage.now[one].content
-        if is_cast and dtype not in words and not is_short:
-            yield f"{one} is now {dtype}: {words}"
-    written = overlaps[1] if overlaps else ""
-    is_written = "content" in stage.changes.get(written, ()) and not is_short
-    if is_written and not stage.odd([written]) and not stage.told.get("raised"):
-        whole = {written: stage.now[written].value.detach()}
-        parts = (stage.text.partition(" ")[0], overlaps[2])
-        one, other = (independent.bytes_at(eval(part, whole)) for part in parts)
-        if ("reads and writes" in words) != bool(one & other):
-            yield f"reads what it writes, or not: {words}"
 
 
 # What a map has to say ----------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from conftest import opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import axe_of
@@ -88,13 +89,13 @@ def saved(data: dict[str, Any], tmp_path: Path) -> str:
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """Open a narrow tab that gathers what goes wrong in it."""
-    size = {"width": 320, "height": 700}
-    page, wrong = browser.new_page(viewport=size), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
-    yield page
-    page.close()
-    assert wrong == []
+    with opened(browser) as go:
+        page, wrong = go(viewport={"width": 320, "height": 700}), []
+        page.on(
+            "console", lambda said: said.type == "error" and wrong.append(said.text)
+        )
+        yield page
+        assert wrong == []
 
 
 def shown(page: Any, part: str) -> str:
@@ -162,16 +163,15 @@ def test_a_cell_is_small_and_tells_its_events_as_text(
 
 
 def test_the_file_loads_nothing_and_shows_text_as_text(
-    browser: Any, saved: str, data: dict[str, Any]
+    tab: Any, saved: str, data: dict[str, Any]
 ) -> None:
-    page, asked = browser.new_page(), []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(saved)
-    page.get_by_role("button", name="Forward").press("End")
-    assert shown(page, "head h1") == data["title"] == page.title()
-    assert BREAKS_OUT in shown(page, "output") and not page.locator("img").count()
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(saved)
+    tab.get_by_role("button", name="Forward").press("End")
+    assert shown(tab, "head h1") == data["title"] == tab.title()
+    assert BREAKS_OUT in shown(tab, "output") and not tab.locator("img").count()
     assert [one for one in asked if not one.startswith(("data:", "blob:"))] == [saved]
-    page.close()
 
 
 # -- Going from event to event ---------------------------------------------------------

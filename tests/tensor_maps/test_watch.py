@@ -14,7 +14,6 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -43,7 +42,7 @@ def test_each_python_is_told_the_same() -> None:
         "3.1[1-9]*/bin/python")}  # fmt: skip
     for path in {**others, str(sys.version_info.minor): sys.executable}.values():
         done = python(script, path=str(path))
-        assert done.stdout.startswith("8 are fine on Python 3."), (path, done.stderr)
+        assert done.stdout.startswith("6 are fine on Python 3."), (path, done.stderr)
 
 
 # Names, sources and objects are as without us -----------------------------------------
@@ -205,38 +204,6 @@ def test_a_program_does_the_same_when_watched() -> None:
     with torch.no_grad(), steps():
         k = torch.is_grad_enabled()
     assert not k and torch.is_grad_enabled()
-
-
-# Debuggers ----------------------------------------------------------------------------
-
-DEBUGGED = """
-    import sys, torch
-    from tensor_maps import steps
-    def f():
-        with steps() as seen:
-            a = torch.ones(2)
-            breakpoint()
-            a += 1
-            a += 2
-        b = a * 2
-        c = b + 1
-        return seen
-    seen = f()
-    print([step.said for step in seen], seen.failed, "tracer", sys.gettrace())
-"""
-
-
-def test_a_debugger_takes_over(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(dedent(DEBUGGED).lstrip())
-    done = python(program, input="n\n" * 5 + "c\n", cwd=tmp_path)
-    heard = [
-        "-> b = a * 2",
-        "-> c = b + 1",
-        "['a is new, with its own memory.']",
-        "tracer None",
-    ]
-    assert not [one for one in heard if one not in done.stdout], done.stdout
 
 
 # What is printed, and forms of with ---------------------------------------------------

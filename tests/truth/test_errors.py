@@ -15,11 +15,10 @@ from types import SimpleNamespace
 
 import pytest
 from bs4 import Tag
-from conftest import PATIENCE, ROOT
 from docutils import nodes
 from docutils.utils import new_document
 from IPython.core.interactiveshell import InteractiveShell
-from reading import soup
+from reading import PATIENCE, ROOT, soup
 from sphinx.errors import ExtensionError
 from tensor_copies.errors import messages, pairs
 from tensor_copies.gallery.isolation import in_fresh_process

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from forms import GIVEN, concrete
+from forms import GIVEN, leaving_y, written
 from reading import EVERYTHING
 from tensor_copies import simulated
 from tensor_copies.calls.facts import facts
@@ -102,11 +102,11 @@ def test_other_ways_to_write_a_call_do_what_it_does(simulated_device: None) -> N
     """On the kinds of x that the explorer has, on both devices."""
     rows = {call.code: call for call in facts().calls.values()}
     asked = [
-        (line, call, state, away)
+        (leaving_y(line, call), call, state, away)
         for code, also in facts().forms.items()
         for call in [rows.get(code, calls.Call(code, code))]
         for form in also
-        for line in concrete(form, call)
+        for line in written(form, call.subject)
         for state in set(calls.STATES).intersection(call.states)
         for away in (False, True)
         if facts().record(code, state, away) is not None

@@ -1,4 +1,4 @@
-"""The wrong answers of questions: each is what the program named with it prints.
+"""The answers of questions: each is what the program named with it prints.
 
 The questions come from the built pages. A wrong answer names a statement; it takes the
 place of the last one with the same target, or of the one that is named too. That
@@ -100,22 +100,28 @@ def run(name: str, programs: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [*(one.stem for one in ASKING), "self_check"])
-def test_a_wrong_answer_is_what_its_program_prints(site: Path, name: str) -> None:
+def test_an_answer_is_what_its_program_prints(site: Path, name: str) -> None:
     programs, answers = [], []
     for question in asked(site, name):
         program = BREAK.join(program_of(question))
-        rights = question.select("input[data-right]")
-        assert len(rights) == 1 and len(question.select("input")) == 3
-        for choice in question.select("input:not([data-right])"):
-            made = changed(program, choice["data-said"])
-            assert made not in (None, program), choice["data-said"]
+        choices = {one.parent.code.get_text(): one for one in question.select("input")}
+        is_right = [one.has_attr("data-right") for one in choices.values()]
+        assert len(choices) == 3 and is_right.count(True) == 1
+        for answer, choice in choices.items():
+            note = choice["data-said"]
+            made = program if choice.has_attr("data-right") else changed(program, note)
+            assert made is not None and (made == program) == (note == "Right."), note
             programs.append(made)
-            answers.append((choice.parent.code.get_text(), choice["data-said"]))
+            answers.append((answer, note))
     given = isolation.in_fresh_process(run, f"{name}.py", programs)
     for (answer, note), printed in zip(answers, given, strict=True):
         assert is_printed(answer, printed), f"{note} It prints {printed!r}"
 
 
-def test_questions_are_asked(site: Path) -> None:
+def test_questions_are_asked_and_no_place_tells_the_answer(site: Path) -> None:
     names = [*(one.stem for one in ASKING), "self_check"]
-    assert sum(len(asked(site, name)) for name in names) >= FEWEST
+    questions = [one.select("input") for name in names for one in asked(site, name)]
+    rights = [[one.has_attr("data-right") for one in inputs] for inputs in questions]
+    places = [one.index(True) for one in rights]
+    assert len(places) >= FEWEST
+    assert min(map(places.count, range(3))) > len(places) / 6

@@ -43,13 +43,6 @@ def test_it_leads_to_a_chain_that_the_explorer_has(script: Path) -> None:
         assert code in CHAINS
 
 
-def test_core_lessons_are_told_from_deeper_ones() -> None:
-    indexes = [one.read_text() for one in (ROOT / "examples").glob("*/index.rst")]
-    parts = [part for one in indexes for part in one.split(".. lessons::")[1:]]
-    core = [part for part in parts if ":deeper:" not in part]
-    assert 18 <= sum(part.count(">\n") for part in core) <= 24
-
-
 @EACH
 def test_code_fits_a_phone(script: Path) -> None:
     lines = [one for one in code_lines(script) if without_markers(one[1])]

@@ -19,7 +19,14 @@ from tensor_copies.machines import below, comparing, others, recording
 from tensor_copies.machines.recording import Block, Recording, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
 
-CUDA = Machine("cuda", "Test Card 9", "2.11.0", "2.4.0", "3.12.3")
+CUDA = Machine("cuda", "Test Card 9", "2.11.0+cu128", "2.4.0", "3.12.3")
+
+
+def test_a_machine_has_a_name_for_a_file_a_label_and_a_sentence() -> None:
+    assert CUDA.name == "cuda-test-card-9-torch-2.11.0-cu128-numpy-2.4.0-py-3.12"
+    assert CUDA.label == "CUDA (Test Card 9), torch 2.11.0, Python 3.12"
+    assert CUDA.in_sentence == "CUDA (Test Card 9) with torch 2.11.0"
+    assert "simulated device" in recording.simulated_machine().in_sentence
 
 
 def test_a_recording_is_saved_and_loaded(

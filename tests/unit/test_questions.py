@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 
 import pytest
-from conftest import ROOT
+from reading import ROOT
 from tensor_copies.gallery.pages import cells_in
 
 DOCS = ROOT / "docs"
@@ -82,17 +82,3 @@ def test_the_most_asked_stand_first_and_each_address_is_one() -> None:
     assert threads == sorted(threads, reverse=True)
     labels = [label for page in on_pages for label in page]
     assert len(labels) == len({*labels}) == len(asked)
-
-
-def test_a_part_that_lacks_is_named() -> None:
-    label, heading, source = questions_in(PAGES[0])[0]
-    for wrong, said in (
-        (("", heading, source), "has no address"),
-        ((label, "Is x " * 20, source), "a heading of more than 80"),
-        ((label, heading, f"- {source.lstrip()}"), "begin with its answer"),
-        ((label, heading, source.replace("assert ", "")), "asserts nothing"),
-        ((label, heading, source + "\nline" * 30), "28 at most"),
-        ((label, heading, source.partition("Asked:")[0]), "fewer than 2"),
-        ((label, heading, source.replace("{code-cell}", "python")), "has 0 cells"),
-    ):
-        assert any(said in fault for fault in faults_of(*wrong)), said

@@ -51,17 +51,28 @@ STANDS_FOR = {
 }
 
 
-def concrete(form: str, call: Call) -> Iterator[str]:
-    """Return code that a form stands for; it leaves y as the code of its row does."""
+def written(form: str, subject: str) -> Iterator[str]:
+    """Yield the lines that a form stands for, of x or another subject."""
     parts = re.split(r"\{([^{}]*,[^{}]*)\}", form)
     choices = [part.split(",") if at % 2 else [part] for at, part in enumerate(parts)]
     for chosen in itertools.product(*choices):
-        line = re.sub(r"\bx\b", call.subject, "".join(chosen))
+        line = re.sub(r"\bx\b", subject, "".join(chosen))
         for pattern, more in STANDS_FOR.items():
             line = re.sub(pattern, more, line)
         pieces = re.split(rf"({'|'.join(WORDS)}|…)", line)
         found = [_choices(one, "".join(pieces[:at])) for at, one in enumerate(pieces)]
-        yield from (_leaving_y("".join(one), call) for one in itertools.product(*found))
+        for one in itertools.product(*found):
+            yield re.sub(r"^(.*)(\.\w+\()@", r"\1\2\1", "".join(one))
+
+
+def leaving_y(line: str, call: Call) -> str:
+    """Return code that runs a line and leaves y as the code of its row does."""
+    try:
+        compile(line, "form", "eval")
+    except SyntaxError:
+        return f"{line}\ny = x"
+    *_, tail = call.code.rpartition("\ny = ")
+    return f"{line}\ny = {tail}" if "\n" in call.code else f"y = part_of({line})"
 
 
 def _choices(piece: str, before: str) -> list[str]:
@@ -71,13 +82,3 @@ def _choices(piece: str, before: str) -> list[str]:
     called = re.search(name, before)[1]
     fitting = (those for one, those in ARGUMENTS.items() if re.fullmatch(one, called))
     return next(fitting, [""])
-
-
-def _leaving_y(line: str, call: Call) -> str:
-    line = re.sub(r"^(.*)(\.\w+\()@", r"\1\2\1", line)
-    try:
-        compile(line, "form", "eval")
-    except SyntaxError:
-        return f"{line}\ny = x"
-    *_, tail = call.code.rpartition("\ny = ")
-    return f"{line}\ny = {tail}" if "\n" in call.code else f"y = part_of({line})"
