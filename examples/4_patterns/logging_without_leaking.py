@@ -25,8 +25,7 @@ print("This lesson runs on:", device)
 # -----------------------------
 # We log eight losses in four ways, with ``backward()`` as in training, and without it
 # as in validation without ``no_grad``. The chart shows how many graph nodes the log
-# keeps, the same number in both. The table also counts the batches that graphs keep in
-# memory.
+# keeps, the same number in both. The table also counts batches that graphs keep.
 
 
 def nodes_behind(results):
@@ -125,8 +124,7 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 #
 # Start the sum with zeros and ``best`` with a detached clone. Log clones of the sum. A
 # list that has one tensor three times :doc:`shows its last value three times
-# <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps the best loss on the
-# device.
+# <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps ``best`` on the device.
 
 total = torch.zeros((), device=device)
 best = losses[0].detach().clone()
