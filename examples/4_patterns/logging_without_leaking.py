@@ -98,7 +98,7 @@ assert nodes[-1] == 0
 # In training, ``backward()`` has freed the tensors that the graphs had saved, but the
 # nodes stay (:ref:`silent-loss-list`), so the leak is small and slow. In validation no
 # backward pass frees the saved batches. Use :class:`torch.no_grad` there.
-# ``total + loss`` links every loss to the one before, ``min(best, loss)`` keeps a graph.
+# ``total + loss`` chains all losses, ``min(best, loss)`` keeps one whole graph.
 #
 # A running sum needs its own memory
 # ----------------------------------
