@@ -162,7 +162,7 @@ html_context = {
     "site_icon": (CONF / html_favicon).read_text(encoding="utf-8"),
 }
 # The priority is written out: Sphinx would add it, and take the option for changed.
-html_css_files = [(name, {"priority": 800}) for name in ("lessons.css", "site.css")]
+html_css_files = [(name, {"priority": 800}) for name in ("site.css", "lessons.css")]
 html_js_files = [
     (name, {"defer": "defer", "priority": 800}) for name in ("code.js", "predict.js")
 ]

@@ -56,9 +56,8 @@ DESK = {
     "viewport": {"width": 1280, "height": 900},
     "bypass_csp": True,
 }
-# A test that asks for one of these reads a built site, or builds one, or compiles, or
-# runs all probes of the Atlas.
-SLOW_FIXTURES = {"site", "browser", "hosted", "simulated_device", "witnessed"}
+# A test that asks for one of these reads a built site, or builds one, or compiles.
+SLOW_FIXTURES = {"site", "browser", "hosted", "simulated_device"}
 
 
 def pytest_configure() -> None:
@@ -117,14 +116,6 @@ def site() -> Path:
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site: run `nox -s docs` first", pytrace=False)
     return SITE
-
-
-@pytest.fixture(scope="session")
-def witnessed(site: Path, simulated_device: None) -> list[Any]:
-    """Return each record of a call with what a witness has seen (witness.py)."""
-    from witness import hear  # it lies beside the tests of truth
-
-    return hear()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The ways to write a call (``also`` in calls.toml), as code that runs."""
+"""Write out the forms of a call (``also`` in calls.toml) as lines that run."""
 
 from __future__ import annotations
 

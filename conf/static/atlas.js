@@ -106,7 +106,8 @@
   addEventListener("hashchange", reveal);
   const asked = new URLSearchParams(location.search);
   search.value = asked.get("q");
-  for (const chip of chips) chip.checked = `${asked.getAll("has")}`.split(",").includes(chip.value);
+  const signs = `${asked.getAll("has")}`.split(",");
+  for (const chip of chips) chip.checked = signs.includes(chip.value);
   if (asked.size) apply();
   if (location.hash) reveal();
 })();

@@ -40,7 +40,8 @@
       else if (target !== document.activeElement) target.removeAttribute("tabindex");
     }
   });
-  for (const part of document.querySelectorAll("article :is(pre, .table-wrapper)")) watch.observe(part);
+  for (const part of document.querySelectorAll("article :is(pre, .table-wrapper)"))
+    watch.observe(part);
 })();
 
 // The player: what shows the events is loaded when it is asked for, by a button, a key

@@ -151,7 +151,8 @@
     ].filter(Boolean);
     return `${typed} ${does}${more.length ? ` (${more.join(", ")})` : ""}`;
   };
-  const lineSays = ({ code, x, steps, read: far, unread, when, or, orWhen, whole, says }, seen) => {
+  const lineSays = (told, seen) => {
+    const { code, x, steps, read: far, unread, when, or, orWhen, whole, says } = told;
     const first = ({ said }) => /^.*?\.(?= |$)/.exec(text(said))[0], isOne = steps.length === 1;
     const isElse = (it) => isOne && it && !raises(it) && memoryOf(it) !== memoryOf(seen);
     const other = or ? seenOf(or) : null;
@@ -349,13 +350,6 @@
   find("state").addEventListener("change", async ({ target }) => {
     await loaded();
     change({ x: chosen.x = target.value });
-  });
-  find("chips").addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    const chips = [...find("chips").children];
-    chips.at((chips.indexOf(event.target) + step) % chips.length).focus();
-    event.preventDefault();
   });
   const again = async () => {
     await loaded();

@@ -319,7 +319,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     if (/(?:optim\w*|opt|sched\w*|scaler)\d?$/i.test(x)) return looksLike(x);
     if (!/\bNone\b/.test(index) && isWrite(step))
       return not(`If [${index}] holds a list or a mask, ${x} is a copy: the write is lost.`);
-    if (subjectOf(code) === "a" && /::-1|\bflip\w*\(|rot90\(/.test(x) && !/\.copy\(\)$|asc/.test(x))
+    const isReversed = /::-1|\bflip\w*\(|rot90\(/.test(x) && !/\.copy\(\)$|asc/.test(x);
+    if (subjectOf(code) === "a" && isReversed)
       return not(`torch refuses an array that is reversed, as ${x} may be.`);
     const read = to > least ? typed.slice(0, typed.length - unread.length) : textOf(one, to);
     return shown(step, {
@@ -343,7 +344,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
         if (isProse(items)) return refused ?? not("");
         const isBlock = /^(?:with|for|if|elif|while|else|try)$/.test(items[0]);
         const [head, ...body] = isBlock ? split(items, /^:$/) : [[], items];
-        const [block = "-"] = /^with torch\.(?:no_grad|inference_mode)\(\)/.exec(write(head)) ?? [];
+        const NO_GRAD = /^with torch\.(?:no_grad|inference_mode)\(\)/;
+        const [block = "-"] = NO_GRAD.exec(write(head)) ?? [];
         example ??= Object.keys(rows).find((code) => code.startsWith(block) && /\* 2/.test(code));
         const told = body.flat().length ? readStatement(body.flat(), text) : null;
         if (told?.code) return { ...told, whole: told.whole && statements.length === 1 };
@@ -392,7 +394,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const found = sides.map(callsOf), kinds = found.map((all) => all.map(kindOf));
     if (!found.every((one) => one.length)) return null;
     // One side of a module or an array: the other one too, if it can be.
-    const kind = ["module", "a"].find((of) => kinds.some((all) => all.every((one) => one === of)) ||
+    const isOnly = (of) => kinds.some((all) => all.every((one) => one === of));
+    const kind = ["module", "a"].find((of) => isOnly(of) ||
       (of === "a" && kinds.every((all) => all.includes(of)))) ?? "x";
     return found.map((all, at) => all[Math.max(kinds[at].indexOf(kind), 0)]);
   };

@@ -142,23 +142,21 @@ assert y.item() == 2
 #
 # Clone first, then modify the clone
 # ----------------------------------
-# Modify a copy, or make a new tensor. The derivative of the root at 4 is 1/4.
+# Modify a copy, or make a new tensor. The derivative of the root at 4 is 1/4. The loss
+# uses the root twice, so the gradient is 1/4 + 1/4.
 
 root = w.sqrt()
 y = root.clone()
 y += 1
-y.backward()
-print(f"{root.item() = }, {y.item() = }")
-print(f"{w.grad = }")
+new = root + 1  # a new tensor, without a clone
+loss = y + new
+loss.backward()
+print(f"{root.item() = }, {w.grad = }")
+print(f"{y.item() = }, {new.item() = }")
 assert root.item() == 2
+assert w.grad.item() == 0.25 + 0.25
 assert y.item() == 3
-assert w.grad.item() == 0.25
-
-w.grad = None
-y = w.sqrt() + 1  # a new tensor
-y.backward()
-print(f"{y.item() = }, {w.grad = }")
-assert w.grad.item() == 0.25
+assert new.item() == 3
 
 # %%
 # Remember

@@ -165,5 +165,5 @@ assert a.weight.grad.item() == 2 * 5 + 2 * 2
 # Remember
 # --------
 # - ``detach()``, ``no_grad`` and ``inference_mode`` stop a gradient.
-# - To freeze weights, use ``requires_grad_(False)``. Gradients still flow through.
+# - ``requires_grad_(False)`` freezes a layer, and gradients still flow through it.
 # - ``eval()`` doesn't stop a gradient. A weight outside the optimizer still gets one.

@@ -74,7 +74,7 @@ assert to_cut is None
 # Which ways to use a weight cut the graph?
 # -----------------------------------------
 # We multiply each result by ``second``, so that the backward pass runs. A new parameter
-# *is* a leaf, but not the one that you train. ``round()`` gives 0 instead of None.
+# *is* a leaf, but not the one that you train. The gradient through ``round()`` is 0.
 
 ways = {
     "w * 2": lambda w: w * 2,

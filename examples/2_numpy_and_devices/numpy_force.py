@@ -127,46 +127,46 @@ assert many[0, 0] == 0
 # ``one`` shares the memory of ``t``.
 
 # %%
-# NumPy's functions raise where ``numpy()`` raises. So convert before you call them.
+# Most of NumPy's functions raise where ``numpy()`` raises. So convert first, as below.
 # ``np.mean``, ``np.sum`` and ``np.max`` of one tensor always raise :ref:`another error
 # <numpy-axis>`. ``np.exp`` returns a *tensor*. NumPy 2 warns about that.
 
 w = torch.ones(2, requires_grad=True)
 elsewhere = "cuda" if device == "cuda" else "meta"
-for t in [w, torch.ones(2, device=elsewhere)]:
+for bad in [w, torch.ones(2, device=elsewhere)]:
     try:
-        np.stack([t, t])
+        np.stack([bad, bad])
     except (RuntimeError, TypeError) as error:
         print(f"{type(error).__name__}: {error}")
-array = torch.stack([w, w]).numpy(force=True)
-print(f"{array.shape = }")
+array = w.numpy(force=True)
+stacked = np.stack([array, array])
+print(f"{stacked.shape = }")
 
 # %%
 # Inside ``no_grad``, ``numpy()`` doesn't need ``detach``
 # -------------------------------------------------------
 # ``numpy()`` raises if the tensor requires grad and grad mode is on at the time of the
-# call. (A view of ``w`` also requires grad if you make it under ``no_grad``, see
-# :doc:`../1_basics/flags_inside_no_grad`.) Inside ``no_grad`` you get an array that
-# shares the memory, and :doc:`autograd doesn't notice a write <numpy_bridge>`.
+# call. Inside ``no_grad`` you get an array that shares the memory, and :doc:`autograd
+# doesn't notice a write <numpy_bridge>`. The product computed inside doesn't require
+# grad, so its ``numpy()`` also works after the block.
 
 before = w * 2
 with torch.no_grad():
     array = before.numpy()
     inside = w * 3
-    view = w[:1]
 array[0] = 7.0
-print(f"{before.tolist() = }, {inside.numpy() = }")
+print(f"{before.tolist() = }")
+print(f"{inside.numpy() = }")
 try:
     before.numpy()
 except RuntimeError as error:
     print("RuntimeError:", error)
 assert before.tolist() == [7, 2]
 assert not inside.requires_grad
-assert view.requires_grad
 
 # %%
 # Remember
 # --------
 # - On a CPU, ``force=True`` only copies to compute conjugate or negative values.
 # - It doesn't convert dtypes or layouts. First call ``float()`` or ``to_dense()``.
-# - NumPy's functions convert without ``force``, so convert before you call them.
+# - NumPy's functions don't use ``force``, so convert before you call them.

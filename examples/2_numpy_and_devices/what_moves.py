@@ -28,11 +28,11 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(2, 1))
-        self.known = nn.ModuleList([nn.Linear(2, 1)])
+        self.layers = nn.ModuleList([nn.Linear(2, 1)])
         self.register_buffer("scale", torch.ones(1))
         self.register_buffer("count", torch.tensor(0))
         self.shift = torch.ones(1)
-        self.hidden = [nn.Linear(2, 1)]
+        self.unregistered = [nn.Linear(2, 1)]
 
     def forward(self, x):
         return x @ self.weight
@@ -59,7 +59,7 @@ state = optimizer.state[net.weight]
 # module hasn't registered don't change. A buffer of integers moves but keeps its dtype.
 
 there = "cuda" if device == "cuda" else "meta"
-net.to(there, torch.float64)
+net.to(device=there, dtype=torch.float64)
 print(f"{net.scale.device.type = }")
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "net.weight, net.scale, net.shift"
@@ -70,11 +70,11 @@ print(f"{net.scale.device.type = }")
 kinds = {
     "parameter": net.weight,
     "its .grad": net.weight.grad,
-    "in nn.ModuleList": net.known[0].weight,
+    "in nn.ModuleList": net.layers[0].weight,
     "buffer": net.scale,
     "buffer of integers": net.count,
     "tensor as an attribute": net.shift,
-    "module in a list": net.hidden[0].weight,
+    "module in a list": net.unregistered[0].weight,
     "the momentum": state["momentum_buffer"],
 }
 places = []
@@ -95,8 +95,8 @@ assert (held is net.weight) == (device == "cuda")
 # A plain tensor doesn't move, a buffer does
 # ------------------------------------------
 # ``net.shift`` is still on the CPU, so adding it to ``h`` raises
-# (:ref:`devices-differ`). Register the tensor as a buffer, or create it on the device
-# of the input.
+# (:ref:`devices-differ`). Register the tensor as a buffer like ``net.scale``, or create
+# it on the device of ``h``.
 
 x = torch.ones(1, 2, dtype=torch.float64)
 x = x.to(there)
@@ -105,11 +105,10 @@ try:
     h + net.shift
 except RuntimeError as error:
     print("RuntimeError:", error)
-net.register_buffer("offset", net.shift)
-net.to(there)
-y = h + net.offset + torch.ones_like(h)
-assert net.offset.device == h.device
-assert y.device == h.device
+y = h + net.scale
+z = h + torch.ones(1, device=h.device)
+print(f"{y.device.type = }, {z.device.type = }")
+assert z.device == y.device
 
 # %%
 # Which references follow a conversion?
@@ -132,9 +131,9 @@ assert alias.dtype == torch.float32
 #
 #     - ``cast.scale is scale = False`` ``weight.dtype = torch.bfloat16, alias.dtype =
 #       torch.float32``
-#     - ``cast.scale is scale = True`` ``weight.dtype = torch.bfloat16, alias.dtype =
-#       torch.float32`` with ``cast.weight.data = weight.to(torch.bfloat16)`` in the
-#       place of ``cast.to(torch.bfloat16)``
+#     - ``cast.scale is scale = True`` ``weight.dtype = torch.float32, alias.dtype =
+#       torch.float32`` with ``cast.to(torch.float32)`` in the place of
+#       ``cast.to(torch.bfloat16)``
 #     - ``cast.scale is scale = False`` ``weight.dtype = torch.bfloat16, alias.dtype =
 #       torch.bfloat16`` with ``alias = weight``
 #
@@ -158,9 +157,10 @@ assert momentum.dtype == torch.bfloat16
 # %%
 # Compare ``device.type``, not devices and strings
 # ------------------------------------------------
-# A device isn't a string (:ref:`silent-device-names`). ``device.type`` is one.
+# A device isn't a string (:ref:`silent-device-names`). Its ``type`` is one.
 
 print(f"{y.device == there = }")
+print(f"{y.device.type == there = }")
 assert y.device != there
 assert y.device.type == there
 

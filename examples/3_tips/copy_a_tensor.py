@@ -128,7 +128,7 @@ bench = perfplot.bench(
         lambda x: x.new_tensor(x),
         lambda x: torch.tensor(x),
     ],
-    labels=list(copies),
+    labels=list(copies),  # the five calls above
     n_range=[4**k for k in range(11)],
     xlabel="Size of x",
     equality_check=torch.equal,

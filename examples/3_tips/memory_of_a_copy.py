@@ -61,7 +61,7 @@ assert used["cpu"] == 4
 # ---------------------------------------
 # ``x`` has 4 MiB. ``detach`` and :meth:`~torch.Tensor.numpy` share memory, and
 # ``clone`` allocates. On CUDA ``numpy`` raises, but only after the clone exists.
-# ``gpu`` is on CUDA, or on ``meta`` if there is no GPU.
+# (``other`` is on CUDA, or on ``meta`` if there is no GPU.)
 
 x = torch.ones(MIB, device=device, requires_grad=True)
 with count_mib() as of_detach:
@@ -72,28 +72,29 @@ on_cpu = y.cpu()
 array = on_cpu.numpy()
 print(f"New MiB by detach: {of_detach['new']}")
 print(f"New MiB by clone: {of_clone['new']}")
-gpu = y.to("cuda" if device == "cuda" else "meta")
+elsewhere = "cuda" if device == "cuda" else "meta"
+other = y.to(elsewhere)
 try:
-    gpu.numpy()
+    other.numpy()
 except TypeError as error:
     message = str(error)
     print("TypeError:", message)
 assert of_detach["new"] == 0
 assert of_clone["new"] == 4
 assert np.shares_memory(array, on_cpu.numpy())
-assert f"can't convert {gpu.device.type}" in message
+assert f"can't convert {elsewhere}" in message
 # sphinx_gallery_lead = True
-# sphinx_gallery_tensor_map = "x, y, array, gpu raises TypeError, x copied to y"
+# sphinx_gallery_tensor_map = "x, y, array, other raises TypeError, x copied to y"
 
 # %%
-# The waste is one tensor, not ten
-# --------------------------------
+# On a GPU the clone wastes one tensor, not ten
+# ---------------------------------------------
 # Each call gets ten tensors of 4 MiB, one after the other, and we keep the results. The
 # table shows the new memory on the CPU and, if the tensors are on CUDA, the peak there.
 
 xs = torch.ones(10, MIB, device=device)
 with count_mib() as of_cpu:
-    same = [x.detach().cpu() for x in xs]
+    moved = [x.detach().cpu() for x in xs]
 with count_mib() as of_clone:
     clones = [x.detach().clone().cpu() for x in xs]
 with count_mib() as of_to:
@@ -135,9 +136,10 @@ assert of_to["gpu peak"] == 0
 
 gaps = torch.ones(2 * MIB, device=device)[::2]
 with count_mib() as used:
-    packed = gaps.cpu()
+    on_cpu = gaps.cpu()
 peak = used["gpu peak"]
 print(f"Peak for a slice with gaps: {peak} MiB")
+assert device == "cuda" or peak == 0
 # sphinx_gallery_not_simulated = True
 
 # %%

@@ -25,7 +25,8 @@ print("This lesson runs on:", device)
 # %%
 # Activations: what autograd saves
 # --------------------------------
-# Each weight takes 1 MiB, the batch and the result of each layer 4 MiB.
+# Each weight takes 1 MiB, the batch and the result of each layer 4 MiB. A hook gets
+# each tensor that autograd saves. The ``WeakSet`` holds storages until they are freed.
 
 MIB = 2**20
 first = nn.Linear(512, 512, bias=False)
@@ -33,21 +34,21 @@ last = nn.Linear(512, 512, bias=False)
 model = nn.Sequential(first, nn.ReLU(), last).to(device)
 weights = [first.weight, last.weight]
 batch = torch.ones(2048, 512, device=device)
-loss = model(batch).square().mean()
-loss.backward()
 
-# %%
-# A hook gets each tensor that autograd saves. ``WeakSet`` has storages that still live.
+
+def mib(tensors):
+    found = [t for t in tensors if t is not None]
+    return round(sum(t.nbytes for t in found) / MIB)
 
 
 def forward():
     saved = WeakSet()
 
-    def note(tensor):
+    def pack(tensor):
         saved.add(tensor.untyped_storage())
         return tensor
 
-    with graph.saved_tensors_hooks(note, lambda t: t):
+    with graph.saved_tensors_hooks(pack, lambda t: t):
         x = torch.ones(2048, 512).to(weights[0])
         loss = model(x).square().mean()
     for w in weights:  # which were there before
@@ -58,40 +59,20 @@ def forward():
 loss, saved = forward()
 print([s.nbytes() / MIB for s in saved])
 loss.backward()
+print(f"after backward(): {len(saved)} storages")
 assert len(saved) == 0
-# sphinx_gallery_folded = "The code that asks what a graph saves"
 
 # %%
-# These are the batch, the result of ``relu`` and the output. ``relu`` and ``last`` save
-# the same storage. Saved weights need no new memory. ``backward()`` freed all three.
+# These are the batch, the result of ``relu`` (also saved by ``last``) and the output.
+# Only the graph holds them, so ``backward()`` frees them. Weights aren't copied.
 #
 # What stays in use after each phase?
 # -----------------------------------
 # The folded code counts after each phase of a step and after the next forward pass. On
-# CUDA it compares its total with ``torch.cuda.memory_allocated()``, which rounds
-# tensors up to 512 bytes and includes a work space for products (`notes
-# <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__).
+# CUDA it asserts that ``torch.cuda.memory_allocated()`` grows by the same bytes.
 
 
-def mib(tensors):
-    found = [t for t in tensors if t is not None]
-    return round(sum(t.nbytes for t in found) / MIB)
-
-
-model.zero_grad()
-before = torch.cuda.memory_allocated() / MIB - 2
-adam = Adam(weights)
-rows = []
-phases = ["forward", "back", "step", "zero", "forward"]
-for phase in phases:
-    if phase == "forward":
-        loss, saved = forward()
-    elif phase == "back":
-        loss.backward()
-    elif phase == "step":
-        adam.step()
-    else:
-        adam.zero_grad()
+def count():
     averages = []
     for state in adam.state.values():
         averages += state.values()
@@ -99,59 +80,77 @@ for phase in phases:
     activations = sum(s.nbytes() for s in saved)
     row += [mib(averages), activations // MIB]
     rows.append([*row, sum(row)])
-    now = torch.cuda.memory_allocated() / MIB - before
-    assert device == "cpu" or abs(now - sum(row)) < 0.01
-names = "weights gradients averages activations total"
-for name, line in zip(names.split(), zip(*rows)):
-    plt.plot(line, "o-", label=name)
+    new = torch.cuda.memory_allocated() / MIB - before
+    added = sum(row) - mib(weights)
+    assert device == "cpu" or abs(new - added) < 0.01
+
+
+model.zero_grad()
+before = torch.cuda.memory_allocated() / MIB
+adam = Adam(weights)
+rows = []
+loss, saved = forward()
+count()
+loss.backward()
+count()
+adam.step()
+count()
+adam.zero_grad()
+count()
+loss, saved = forward()
+count()
+names = ["weights", "gradients", "averages"]
+names += ["activations", "total"]
+for k, name in enumerate(names):
+    plt.plot([row[k] for row in rows], "o-", label=name)
+phases = ["forward", "back", "step", "zero", "forward"]
 plt.xticks(range(5), phases)
-plt.yticks(range(0, 19, 6))
 plt.title("Forward pass 2 leaves the most in use")
 plt.ylabel("MiB in use after each phase")
 plt.legend()
 plt.show()
 assert [row[4] for row in rows] == [14, 4, 8, 6, 18]
 assert rows[2] == [2, 2, 4, 0, 8]
-assert rows[4][3] == 12
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that counts and draws"
 
 # %%
-# The averages stay, so the second forward pass leaves more in use than the first
-# (:ref:`q-training-memory`). The peak is within ``backward()``, where even more is in
-# use for a moment.
+# The averages stay, so the second forward pass leaves more in use than the first. The
+# peak is within ``backward()`` (:ref:`q-training-memory`).
 #
 # Adam keeps two tensors for each weight, plain SGD none
 # ------------------------------------------------------
-# For each weight, plain SGD keeps no tensor of its size, SGD with momentum keeps one,
-# Adam two.
+# Of a weight's size, plain SGD keeps no tensor, SGD with momentum one and Adam two.
 
-loss.backward()
-momentum = SGD(weights, momentum=0.9)
+momentum = SGD(weights, lr=0.1, momentum=0.9)
+adam = Adam(weights, lr=0.1)
 kept = []
-for optimizer in SGD(weights), momentum, adam:
+for optimizer in SGD(weights, lr=0.1), momentum, adam:
+    optimizer.zero_grad()
+    loss = model(batch).square().mean()
+    loss.backward()
     optimizer.step()
     state = optimizer.state[first.weight]
     kept.append(mib(state.values()))
-print(kept, "MiB for a weight of 1 MiB")
+print(f"{kept} MiB for a weight of 1 MiB")
 assert kept == [0, 1, 2]
 
 # %%
 # How much memory does autocast save?
 # -----------------------------------
-# ``autocast`` leaves weights, gradients and averages in float32. It casts the input and
-# the weight of a linear layer, so the result has half the bytes. This runs on the CPU.
+# ``autocast`` casts the input and the weight of a linear layer, so the result has half
+# the bytes. The weights stay float32. This runs on the CPU.
 
 model.cpu()
 with torch.autocast("cpu", dtype=torch.bfloat16):
     loss, saved = forward()
 sizes = sorted(s.nbytes() / MIB for s in saved)
-print(sum(sizes), "MiB")
+print(f"{sum(sizes)} MiB")
 assert sizes == [0.5, 2, 2, 2]
-assert mib(weights) == 2  # as before
+assert first.weight.dtype == torch.float32
 
 # %%
-# .. predict:: Float32 saves 12 MiB. How much does ``autocast`` save?
+# .. predict:: In float32, autograd saves 12 MiB. How much under ``autocast``?
 #
 #     - ``6.5 MiB``
 #     - ``6.0 MiB`` with ``model.cpu().bfloat16()`` in the place of ``model.cpu()``
@@ -165,5 +164,5 @@ assert mib(weights) == 2  # as before
 # Remember
 # --------
 # - In float32, Adam's state takes twice the memory of the weights, momentum's the same.
-# - Activations grow with the batch, and ``backward()`` frees them.
-# - Autocast halves the activations that it casts, not weights, gradients and state.
+# - Autograd keeps activations from the forward pass until ``backward()`` frees them.
+# - Autocast halves the activations that it casts, not the weights.

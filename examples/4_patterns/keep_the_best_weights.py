@@ -32,7 +32,7 @@ x = torch.tensor([[-1.0]], device=device)
 best = float("inf")
 for epoch in range(1, 6):
     optimizer.zero_grad()
-    loss = model(x).sum()
+    loss = model(x).mean()
     loss.backward()
     optimizer.step()
     validation = (w.item() - 3) ** 2
@@ -44,7 +44,6 @@ shallow = state.copy()
 shared = shallow["weight"]
 saved = kept["weight"]
 print(f"{shared.item() = }, {saved.item() = }")
-assert best == 0
 assert shared.item() == 5
 assert saved.item() == 3
 # sphinx_gallery_lead = True
@@ -59,17 +58,12 @@ assert saved.item() == 3
 # -------------------------------
 # BatchNorm has a weight, and a buffer that counts the batches. We set both to 3, save
 # each tensor ``v`` of ``state_dict()`` in five ways, and then set both to 5. So a row
-# with 5 means that nothing was saved.
+# with 5 means that no copy was saved.
 
-ways = [
-    "v",
-    "v.cpu()",
-    "v.clone()",
-    "copy.deepcopy(v)",
-    'v.to("cpu", copy=True)',
-]
 norm = nn.BatchNorm1d(1, device=device)
 print("saved | weight | batches | device")
+ways = ["v", "v.cpu()", "v.clone()", "copy.deepcopy(v)"]
+ways += ['v.to("cpu", copy=True)']
 found = {}
 for way in ways:
     nn.init.constant_(norm.weight, 3)
@@ -93,9 +87,9 @@ for way in ways:
     place = saved_state["weight"].device.type
     print(f"{way} | {weight} | {batches} | {place}")
     found[way] = weight, batches
-in_cpu = 5 if device == "cpu" else 3
+after_cpu = 5 if device == "cpu" else 3
 assert found["v"] == (5, 5)
-assert found["v.cpu()"] == (in_cpu, in_cpu)
+assert found["v.cpu()"] == (after_cpu, after_cpu)
 for way in ways[2:]:
     assert found[way] == (3, 3)
 # sphinx_gallery_folded = "The code that makes the table"
@@ -103,8 +97,14 @@ for way in ways[2:]:
 # %%
 # ``v.cpu()`` copies a GPU tensor, but returns a CPU tensor itself
 # (:ref:`silent-cpu-shares`). ``clone`` and ``deepcopy`` take memory on the model's
-# device, and ``to("cpu", copy=True)`` takes CPU memory.
-#
+# device, and ``to("cpu", copy=True)`` takes CPU memory, also for a model on a GPU:
+
+in_cpu_memory = {}
+for name, v in model.state_dict().items():
+    in_cpu_memory[name] = v.to("cpu", copy=True)
+assert in_cpu_memory["weight"].item() == 5
+
+# %%
 # Restore, and keep training
 # --------------------------
 # ``load_state_dict`` copies into the parameters. They stay the same objects, so the
@@ -112,7 +112,7 @@ for way in ways[2:]:
 
 model.load_state_dict(kept)
 optimizer.zero_grad()
-loss = model(x).sum()
+loss = model(x).mean()
 loss.backward()
 optimizer.step()
 print(f"{model.weight.item() = }, {saved.item() = }")
@@ -136,32 +136,32 @@ assert saved.item() == 3
 # Load a copy of the optimizer's state
 # ------------------------------------
 # Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` copies only
-# if the dtype or device isn't the parameter's (as with ``double`` below). Otherwise it
-# takes your tensor itself, and the next step would change what you saved. Load a copy.
+# to convert. Otherwise it takes your tensor itself, and the next step changes it.
 
-v = nn.Parameter(torch.zeros(1, device=device))
-optimizer = torch.optim.SGD([v], lr=1.0, momentum=0.5)
-loss = v.sum()
-loss.backward()
-optimizer.step()
-kept = copy.deepcopy(optimizer.state_dict())
-momentum = kept["state"][0]["momentum_buffer"]
-optimizer.load_state_dict(copy.deepcopy(kept))
-optimizer.step()
-copied = momentum.item()
+p = nn.Parameter(torch.zeros(1, device=device))
+optimizer = torch.optim.SGD([p], lr=1.0, momentum=0.5)
 
-optimizer.load_state_dict(kept)
-optimizer.step()
-shared = momentum.item()
 
-double = momentum.double()
-kept["state"][0]["momentum_buffer"] = double
-optimizer.load_state_dict(kept)
-optimizer.step()
-print(f"copy loaded: {copied}, itself: {shared}")
-assert copied == 1
-assert shared == 1.5
-assert double.item() == 1.5  # converted, so copied
+def train_step():
+    optimizer.zero_grad()
+    loss = p.sum()
+    loss.backward()
+    optimizer.step()
+
+
+train_step()
+best_state = copy.deepcopy(optimizer.state_dict())
+momentum = best_state["state"][0]["momentum_buffer"]
+
+optimizer.load_state_dict(copy.deepcopy(best_state))
+train_step()
+kept_momentum = momentum.item()
+
+optimizer.load_state_dict(best_state)  # no copy
+train_step()
+print(f"{kept_momentum = }, {momentum.item() = }")
+assert kept_momentum == 1
+assert momentum.item() == 1.5
 
 # %%
 # Remember

@@ -76,15 +76,15 @@ plt.show()
 low = torch.ones(1, dtype=torch.bfloat16)
 old = torch.ones(1)
 new = 2 * low
-print(f"{low.lerp_(new, 0.001) = }")
-print(f"{old.lerp_(new.float(), 0.001) = }")
-assert low.item() == 1
-assert old.item() > 1
+print(f"{low.lerp(new, 0.001) = }")
+print(f"{old.lerp(new.float(), 0.001) = }")
+assert low.lerp(new, 0.001).item() == 1
+assert old.lerp(new.float(), 0.001).item() > 1
 
 # %%
 # Why a target follows when it should not
 # ---------------------------------------
-# We make four targets from a net with weight 1. Then a step changes its weight to 2.
+# We make four targets from ``net`` with the weight 1. Then a step changes ``w`` to 2.
 
 nn.init.ones_(w)
 assigned = copy.deepcopy(net)

@@ -23,8 +23,8 @@ print("This lesson runs on:", device)
 # Gradients flow through a frozen layer
 # -------------------------------------
 # A multiplies by 2, B by 5 and by 1. A loss after B should train A only. The gradient
-# of ``a`` is x * 5 = 15. ``backward()`` needs the *values* of B's weights for it, not
-# their gradients.
+# of ``a`` is x * 5 * 1 = 15. ``backward()`` needs the *values* of B's weights for it,
+# not their gradients.
 
 
 def linear(factor):
@@ -59,8 +59,8 @@ big = torch.full((MIB // 4, 1), 3.0, device=device)
 late = "requires_grad_(False), late"
 before = "requires_grad_(False), before"
 ways = ["B not frozen", "backward(inputs=[a])"]
-ways += ["net_a(x).detach()"]
-ways += ["no_grad around B", late, before]
+ways += ["net_a(x).detach()", "no_grad around B"]
+ways += [late, before]
 
 
 def forward(way):
@@ -163,4 +163,4 @@ assert b.grad is None
 # --------
 # - Freeze B with ``requires_grad_(False)`` before the forward pass, and A still learns.
 # - ``detach`` and ``no_grad`` between A and the loss leave A without a gradient.
-# - If you freeze B later, the forward pass has already saved tensors for its weights.
+# - If you freeze B later, the forward pass has already saved the inputs of B.

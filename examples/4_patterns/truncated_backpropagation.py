@@ -99,24 +99,24 @@ assert counts["detached"] == whole[:4] * 4
 #
 # Detach both states of an LSTM
 # -----------------------------
-# The state of an LSTM is the pair ``h, c``, and both have a graph. Each window below
-# has two steps and one loss. Then we detach both states.
+# The state of an LSTM is the pair ``h, c``, and both have a graph. We split a sequence
+# of six inputs into windows of two. After each window's step we detach both states.
 
 lstm = torch.nn.LSTMCell(1, 1)  # on the CPU
 optimizer = torch.optim.SGD(lstm.parameters(), lr=0.5)
-x = torch.ones(1, 1)
+sequence = torch.ones(6, 1, 1)  # step, batch, feature
 state = None
-for window in range(3):
-    for step in range(2):
+for window in sequence.split(2):
+    for x in window:
         state = lstm(x, state)
     h, c = state
-    loss = (h - 1).square().sum()
+    loss = (h - 1).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     state = tuple(s.detach() for s in state)
-print("Nodes of the graph:", nodes_behind(state))
-assert nodes_behind(state) == 0
+print([s.grad_fn for s in state])
+assert [s.grad_fn for s in state] == [None, None]
 
 # %%
 # If you detach only one of the two, the graph still grows. The table has the number of
@@ -127,8 +127,8 @@ grows = {}
 for detached in "nothing", "h", "h and c":
     state = None
     nodes = []
-    for window in range(3):
-        for step in range(2):
+    for window in sequence.split(2):
+        for x in window:
             state = lstm(x, state)
         nodes.append(nodes_behind(state))
         h, c = state
@@ -146,20 +146,20 @@ assert list(grows.values()) == [True, True, False]
 # A short window doesn't reach early inputs
 # -----------------------------------------
 # The state is the sum of four inputs times ``u``, and only the first input isn't 0. We
-# call ``backward()`` on the last state. If a window has fewer than four steps, the
-# graph of that state doesn't reach the first input, so the gradient of ``u`` is 0.
+# call ``backward()`` on the last state. With windows of ``length`` 2 or 1, the graph
+# of that state doesn't reach the first input, so the gradient of ``u`` is 0.
 
 gradients = []
-for window in 4, 2, 1:
+for length in 4, 2, 1:
     u = torch.ones((), device=device)
     u.requires_grad_()
     state = torch.zeros((), device=device)
     for step, value in enumerate([1, 0, 0, 0]):
-        if step % window == 0:
+        if step % length == 0:
             state = state.detach()
         state = state + u * value
     state.backward()
-    print(f"{window = }, {u.grad.item() = }")
+    print(f"{length = }, {u.grad.item() = }")
     gradients.append(u.grad.item())
 assert gradients == [1, 0, 0]
 

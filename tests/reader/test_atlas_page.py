@@ -14,8 +14,6 @@ from tensor_copies.calls.facts import facts
 from tensor_copies.calls.words import SIGNS, card, headline, meaning, raised, signs
 from tensor_maps.atlas.calls import STATES
 
-MATRIX = ".atlas-room > table.atlas > tbody > tr[id]"
-
 
 def test_a_row_says_what_was_seen_of_each_kind_of_x(site: Path) -> None:
     page = soup(site / "atlas.html")

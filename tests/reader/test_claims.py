@@ -1,4 +1,4 @@
-"""The pages of claims: what is wrong is open, the rest is a line, no word is cut."""
+"""The pages of claims: what is wrong is open, what holds is folded."""
 
 from __future__ import annotations
 

@@ -144,14 +144,6 @@ def test_a_message_that_a_question_quotes_is_near(tab: Any) -> None:
         assert tab.locator(COUNT).inner_text().endswith("Nearest:")
 
 
-def test_a_cure_is_copied_as_it_stands(tab: Any) -> None:
-    tab.goto("errors/to_numpy.html")
-    row = tab.locator("#numpy-requires-grad .cures ol > li").first
-    row.get_by_role("button", name="Copy").click()
-    assert tab.evaluate(COPIED) == row.locator("pre").inner_text() + "\n"
-    assert not tab.locator(".cures ul button").count()
-
-
 def test_wrong_and_right_stand_side_by_side_where_there_is_room(visit: Any) -> None:
     page = visit("silent_mistakes.html")
     for width in (899, 900):

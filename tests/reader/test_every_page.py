@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import SITE
-from reading import OUTSIDE, ROOT, UNFOLD, axe_of, pages_in, soup
+from reading import LEAD, OUTSIDE, ROOT, UNFOLD, axe_of, pages_in, soup
 
 # A first visit: markup, style and scripts, compressed. The longest compute.
 MOST_KB_OF_A_LESSON, MOST_KB_OF_ERRORS, MOST_KB, MOST_REQUESTS = 45, 51, 75, 16
@@ -129,12 +129,15 @@ def test_axe_and_browser_find_nothing_and_no_page_is_heavy(
     # Half of the pages are visited as at a desk in the dark, half on a phone.
     scheme, width = [("dark", 1280), ("light", 320)][PAGES.index(page) % 2]
     tab.emulate_media(color_scheme=scheme)
-    tab.set_viewport_size({"width": width, "height": 900})
+    tab.set_viewport_size({"width": width, "height": 800})
     tab.goto((site / page).as_uri())
     first = [*asked]  # what is unfolded may ask for more
+    if LESSON.match(page):  # its first picture is in sight
+        box = tab.locator(f"{LEAD} svg").first.bounding_box()
+        assert box["y"] + min(box["height"], 100) < 800
     tab.evaluate(UNFOLD)
     assert axe_of(tab) == []
-    tab.set_viewport_size({"width": 320, "height": 900})
+    tab.set_viewport_size({"width": 320, "height": 800})
     tab.wait_for_function("innerWidth === 320")
     assert tab.evaluate(OUTSIDE) == [] == wrong
     assert all(url.startswith(site.as_uri()) for url in asked)

@@ -1,4 +1,4 @@
-"""What a reader learns with: questions, self-check, player, code, paper, keys."""
+"""A lesson in use: its questions, copied code, print, the keyboard, jumps."""
 
 from __future__ import annotations
 

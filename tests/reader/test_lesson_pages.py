@@ -13,7 +13,6 @@ import subprocess
 import sys
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -73,14 +72,6 @@ def test_a_lesson_begins_with_its_answer_and_picture(script: Path, site: Path) -
     assert len(page.select(".next-page .title")) == 1
 
 
-def test_the_picture_is_in_sight(visit: Any, site: Path) -> None:
-    tab = visit("index.html", viewport={"width": 1280, "height": 800})
-    for script in SCRIPTS:
-        tab.goto(page_of(site, script).as_uri())
-        box = tab.locator(f"{LEAD} svg").first.bounding_box()
-        assert box["y"] + min(box["height"], 100) < 800, script.stem
-
-
 @EACH
 def test_a_lesson_shows_all_that_its_script_says_and_draws(
     script: Path, site: Path
@@ -100,6 +91,24 @@ def test_a_lesson_shows_all_that_its_script_says_and_draws(
     assert "Traceback" not in page.get_text()
     pictures = page.select(f"{MAP}, {PLAYER}")  # one of them may open the page
     assert len(pictures) >= text.count("\n# sphinx_gallery_tensor_map = ")
+
+
+@EACH
+def test_a_fold_says_what_is_in_it(script: Path, site: Path) -> None:
+    page, text = soup(page_of(site, script)), script.read_text(encoding="utf-8")
+    written = re.findall(r'# sphinx_gallery_folded = "(.+)"', text)
+    folded = [as_shown(one.summary) for one in page.select("details.folded")]
+    assert folded == [one.replace("`", "") for one in written]
+    in_sight = 0
+    for block in page.select(f"article .{CODE}"):
+        checks = [isinstance(one, ast.Assert) for one in ast.parse(block.pre.text).body]
+        if proof := block.find_parent("details", class_="checked"):
+            said = f"Show the check ({len(checks)} assertion{'s' * (len(checks) > 1)})"
+            assert all(checks) and as_shown(proof.summary) == said
+        elif not block.find_parent("details"):
+            assert all(checks) or not checks[-1]  # a check below a block is folded
+            in_sight += sum(map(bool, map(str.strip, block.pre.text.splitlines())))
+    assert in_sight <= 70
 
 
 @EACH
@@ -213,11 +222,6 @@ def test_the_first_lessons_are_a_chain_that_ends_in_questions(site: Path) -> Non
     asked = soup(quiz).select("article section section")[0]
     about = {led(quiz, link) for link in asked.select("details.predict a")}
     assert len(asked.select("fieldset")) == 5 and about <= set(lessons)
-
-
-def test_the_menu_is_short(site: Path) -> None:
-    entries = soup(site / "index.html").select(".sidebar-tree .toctree-l1")
-    assert len(entries) <= 11
 
 
 def test_one_page_gathers_what_each_lesson_asks_to_remember(site: Path) -> None:

@@ -19,7 +19,6 @@ OPEN = "document.querySelectorAll('article section section:not(.folded)').length
     ("old", "new"),
     [
         ("devices.html#q-index-device", "errors/devices.html#q-index-device"),
-        ("around.html#q-vmap-in-place", "errors/in_place.html#q-vmap-in-place"),
         ("around.html#q-autocast-cache", "compile_and_processes.html#q-autocast-cache"),
         ("compile.html", "questions/compile_and_processes.html"),
     ],

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from reading import EVERYTHING, axe_of
+from reading import EVERYTHING, axe_of, pages_in
 
 LISTED = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
 FIRST = 3  # of what is found, those that are asked for
@@ -24,8 +24,11 @@ RESULT = "#search-results .result"
 KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
 # Of each part: how many have an answer in the first three, the mean reciprocal rank.
 # New words of pages move these by 0.01.
-LEAST = {"tuned": (0.93, 0.87), "held_out": (0.84, 0.78), "fresh": (0.9, 0.86)}
-HEAVIEST = 165_000  # bytes of all that the search loads, compressed
+LEAST = {
+    **{"tuned": (0.93, 0.87), "held_out": (0.84, 0.78), "fresh": (0.9, 0.86)},
+    "sure": (1, 0.5),
+}
+HEAVIEST = 175_000  # bytes of all that the search loads, compressed
 
 
 def is_right(name: str, address: str) -> bool:
@@ -78,38 +81,17 @@ def test_what_people_ask_finds_what_answers(page: Any, search: Callable) -> None
         assert first >= least_first and rank >= least_rank, (part, first, rank)
 
 
-def test_common_tasks_spelling_and_calls_are_found(search: Callable) -> None:
-    right = {
-        "x.cpu()": "atlas#cpu",
-        "x[:, ::2]": "atlas#slice-step",
-        "tolist": "atlas#tolist",
-        "deepcopy model": "3_tips/what_a_copy_copies",
-        "detatch": "1_basics/detach",
-        "pinn": "3_tips/copy_between_devices",
-        "version counter": "glossary#term-version-counter",
-        "duplicate a tensor": "3_tips/copy_a_tensor",
-        "a function changed my tensor": "silent_mistakes#silent-caller",
-        "do two tensors share memory": "questions/views#q-check-shared-memory",
-        "How do I freeze a layer?": "4_patterns/freeze_and_unfreeze",
-        "one layer used several times": "4_patterns/tied_weights",
-        "is .to() in place": "questions/devices#q-assign-to-device",
-        "shape mismatch": "errors/shapes#sizes-must-match",
-        "speed up dataloader": "questions/devices#q-pin-memory-helps",
-    }
-    for (asked, name), found in zip(right.items(), search(*right), strict=True):
-        assert any(is_right(name, one) for one in found[:FIRST]), (asked, found[:FIRST])
-
-
 def test_each_section_is_known_and_found_by_heading_and_phrase(
-    site: Path, page: Any, pages: dict, search: Callable
+    site: Path, page: Any, search: Callable
 ) -> None:
     sections = page.evaluate("searchFor.sections")
+    texts = {one.relative_to(site).as_posix(): one.read_text("utf-8")
+             for one in pages_in(site)}  # fmt: skip
     assert {one["kind"] for one in sections} == set(KINDS)
     for one in sections:
         path, _, anchor = one["address"].partition("#")
-        assert not anchor or pages[site / path].find(id=anchor), one["address"]
-    documents = {path.relative_to(site).as_posix() for path, found in pages.items()
-                 if not found.select('meta[name="robots"]')}  # fmt: skip
+        assert not anchor or f'id="{anchor}"' in texts[path], one["address"]
+    documents = {path for path, text in texts.items() if 'name="robots"' not in text}
     assert {one["page"] for one in sections} == documents
     asked = [
         (phrase, one["heading"])

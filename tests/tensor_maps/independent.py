@@ -1,4 +1,4 @@
-"""What tensors and arrays are, told without the package: for tests that doubt it.
+"""Read what tensors and arrays are without the package, for tests that doubt it.
 
 Bytes are read by ctypes at the addresses that strides give; memory is told by storages
 and by the arrays that others are made on; leaves are found over ``next_functions``.

@@ -1,4 +1,4 @@
-"""Make random programs that have what readers' programs have, as source text.
+"""Make random programs, as source text, from statements as readers write them.
 
 A statement is tried before it is kept: a program goes on, and where a statement raises
 it stands in a ``try``, or at the end.

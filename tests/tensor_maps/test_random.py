@@ -22,8 +22,6 @@ PROGRAMS, BATCH = 240, 40
 DEEPEST, LOOKED_AT = 4, 40
 # Between these, what changed is not a matter of course: another object of one memory.
 PLACES = {"value", "place"}
-NEEDS = {"gradient": {"gradient"}, "written": {"content", "version"}}
-NEEDS |= {one: {"new", *PLACES} for one in ("shares", "cut", "appears")}
 # "a" is a name in these programs, and an article.
 NO_NAME = " (?:different|copy|leaf|graph|gradient|tensor|name)"
 SAME = re.compile(r"\b(another name|same tensor|same array|the tensor that was)\b")
@@ -113,10 +111,6 @@ def changes(was: dict[str, Truth], now: dict[str, Truth]) -> dict[str, set[str]]
     return {name: kinds for name, kinds in found.items() if kinds}
 
 
-def root_of(name: str) -> str:
-    return re.split(r"[.\[]", name)[0]
-
-
 def problems_of(stage: Stage) -> Iterator[str]:
     """Yield what a step says falsely, or does not say."""
     said, changed = stage.told["said"], set(stage.told["changed"])
@@ -138,31 +132,8 @@ def problems_of(stage: Stage) -> Iterator[str]:
         holds_none = any(stage.now[name].value.is_meta for name in odd)
         if odd and re.search("own memory|hold" if holds_none else "own memory", what):
             yield f"of {odd} the memory is not known: {sentence}"
-    yield from problems_of_the_event(stage)
     if not stage.is_many:
         yield from problems_of_relations(stage)
-
-
-def problems_of_the_event(stage: Stage) -> Iterator[str]:
-    """Hold the event of a step against what changed."""
-    event, told = stage.told["event"], stage.told["changed"]
-    truly = {n: k for n, k in stage.changes.items() if n in told}
-    if (event == "raises") != bool(stage.told.get("raised")):
-        yield f"event {event}, raised {stage.told.get('raised')}"
-    # An optimizer gives names to parameters that have lost theirs.
-    may_be = told or stage.is_many or "opt" in stage.text or {*stage.was} - {*stage.now}
-    if truly if event is None else not may_be and event != "raises":
-        yield f"event {event}, though {truly} changes"
-    odd = stage.odd(stage.told["names"])
-    if event == "raises" or stage.is_many or odd or not truly:
-        return
-    known = {n: k for n, k in truly.items() if not k & {"new", "value"}}
-    arrived = {n for n in known if stage.now[n].gradient and not stage.was[n].gradient}
-    seen = [k & {"place", "dtype", "form", "content"} for k in known.values()]
-    wanted = "gradient" if arrived else "written" if {"content"} in seen else event
-    is_so = set().union(*truly.values()) & NEEDS.get(event, {*Truth._fields})
-    if event != wanted or not (is_so or event == "changes"):
-        yield f"an event {event}, though {truly}"
 
 
 def problems_of_relations(stage: Stage) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What watching costs, as ratios of two times of the processor, taken together."""
+"""Watching and drawing take at most a few times as long as the code alone."""
 
 from __future__ import annotations
 

@@ -242,7 +242,6 @@ def test_every_line_is_a_switch_and_an_address_is_one_moment_for_everybody(
     # Each iteration is one event: forward leads to the next one as well.
     assert not switch.is_checked() and not following.is_visible() and past.is_visible()
     switch.press("Space")
-    tab.reload()  # it holds as long as the tab is open
     assert shown(tab, "count") == f"{FIRST_TURN}{every}" and switch.is_checked()
     assert shown(tab, "turns") == "iteration 1 of 3"
     following.press("Enter")

@@ -1,4 +1,4 @@
-"""Six ways in which code is watched, without PyTorch: each Python runs this file."""
+"""Watch code in six ways without PyTorch; each Python at hand runs this file."""
 
 from __future__ import annotations
 

@@ -28,14 +28,6 @@ def test_lines_are_looked_for_in_what_was_printed(answer: str, is_there: bool) -
     assert predict.is_printed(answer, PRINTED) is is_there
 
 
-def test_what_is_wrong_with_answers_is_said() -> None:
-    assert list(predict._wrong([RIGHT, WRONG], "w = 2")) == []
-    (said,) = predict._wrong([RIGHT], "w = 1")
-    assert said == "the answer 'w = 2', the first, is not printed"
-    (said,) = predict._wrong([RIGHT, WRONG], "w = 2\nw = 1")
-    assert said == "the answer 'w = 1', which is printed"
-
-
 @pytest.mark.parametrize(("device", "answers"), [("cpu", 2), ("cuda", 0)])
 def test_answers_that_hold_elsewhere_are_not_offered(
     device: str, answers: int, monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -59,9 +58,3 @@ def test_only_setup_connects() -> None:
     for module in HOUSE.rglob("*.py"):
         if module.name != "__init__.py":
             assert ".connect(" not in module.read_text(encoding="utf-8"), module
-
-
-def test_pytest_passes_over_no_folder_of_tests(pytestconfig: pytest.Config) -> None:
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        for pattern in pytestconfig.getini("norecursedirs"):
-            assert not fnmatch(path.parent.name, pattern), f"{path.parent}: {pattern}"

@@ -59,7 +59,7 @@ def tell_template(
     if page.startswith(GALLERY) and page.endswith("/index"):
         context["furo_hide_toc"] = False  # Furo takes its headings for lists alone
     for name in facts.get("styles", "").split():
-        app.add_css_file(name)
+        app.add_css_file(name, priority=900)  # after those of all pages
     for name in facts.get("scripts", "").split():
         app.add_js_file(name, loading_method="defer")
     unused = UNUSED

@@ -63,7 +63,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     make("div", {}, statement, kind), said, raised, caption);
   const legend = make("p", { class: "steps-legend" });
   for (const [name, sign] of Object.entries(SIGNS)) {
-    if (steps.some(({ event }) => event === name)) legend.append(make("span", {}, `${sign} ${name}`));
+    if (steps.some(({ event }) => event === name))
+      legend.append(make("span", {}, `${sign} ${name}`));
   }
   for (const [name, words] of Object.entries(ON_TAGS)) {
     if (drawings.join().includes(`data-sign="${name}"`)) legend.append(make("span", {}, words));
@@ -95,17 +96,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   // The steps that are gone to, and the one that is shown, by its place among all.
   let list = [], at = 0;
   const spot = () => list.indexOf(at);
-  // A page may be refused its storage: then the switch holds until it is reloaded.
-  const remembered = (value) => {
-    try {
-      if (value !== undefined) sessionStorage.stepsEveryLine = value;
-      return sessionStorage.stepsEveryLine === "true";
-    } catch {
-      return false;
-    }
-  };
-  const choose = (all, remember) => {
-    if (remember) remembered(all);
+  const choose = (all, isPressed) => {
     every.checked = all || !events.length;
     list = every.checked ? [...steps.keys()] : events;
     slider.max = list.length;
@@ -117,7 +108,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       return mark;
     }));
     track.hidden = list.length < 2;
-    if (remember) show(list.findLast((index) => index <= at) ?? list[0]);
+    if (isPressed) show(list.findLast((index) => index <= at) ?? list[0]);
   };
   // The place in the list of what comes after this turn, or after the whole loop.
   const later = (whole) => {
@@ -338,7 +329,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   });
 
   // -- Where it is shown --------------------------------------------------------------
-  choose(!inFigure && remembered(), false);
+  choose(false, false);
   at = inFigure ? data.lead : list[0];
   (inFigure ? box : document).addEventListener("keydown", press);
   if (!inFigure) {
@@ -346,7 +337,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     open(wanted() ?? at);
     return;
   }
-  const dialog = make("dialog", { class: "steps-dialog", close: () => part("large").focus() }, box);
+  const close = () => part("large").focus();
+  const dialog = make("dialog", { class: "steps-dialog", close }, box);
   title.id = `${key}-title`;
   dialog.setAttribute("aria-labelledby", title.id);
   head.append(button("Close", () => dialog.close()));
