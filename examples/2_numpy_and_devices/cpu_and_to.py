@@ -163,8 +163,8 @@ assert image.to(memory_format=last) is not image
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%
-# ``g[i]`` and ``g[mask]`` take an index on the CPU, but a CPU tensor takes one on CUDA
-# only if it has no dimensions (`pytorch#69607
+# A CUDA tensor takes an index or a mask on the CPU. A CPU tensor takes an index on CUDA
+# only if the index has no dimensions (`pytorch#69607
 # <https://github.com/pytorch/pytorch/pull/69607>`_). The fix: :ref:`devices-differ`.
 #
 # Remember

@@ -72,9 +72,9 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 #
 # Which results are possible with and without waits?
 # --------------------------------------------------
-# The wrong order may be rare, so one correct run proves little. The folded code is a
-# model of two streams, without a GPU. It tries all orders of three pieces of work: two
-# copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
+# The wrong order may be rare, so one correct run proves little. The folded ``results``
+# is a model of two streams, without a GPU. It tries all orders of three pieces of work:
+# two copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
 #
 # The second copy may write to the same memory, because the loop above frees ``x`` when
 # it assigns the next batch to it. The allocator only knows the stream that a tensor was
@@ -106,11 +106,11 @@ def results(waits):
 # sphinx_gallery_folded = "The model of two streams"
 
 # %%
-# In each pair, the second waits for the first.
-one_stream = "copy 1", "copy 2"
-wait_event = "copy 1", "2 * x"
-record_stream = "2 * x", "copy 2"
-can_be = results([one_stream, wait_event])
+# What each ensures: the first before the second.
+by_stream = "copy 1", "copy 2"
+by_wait = "copy 1", "2 * x"
+by_record = "2 * x", "copy 2"
+can_be = results([by_stream, by_wait])
 print("y can be", can_be)
 assert can_be == [2, 4]
 
@@ -118,17 +118,17 @@ assert can_be == [2, 4]
 # .. predict:: With ``wait_event`` alone, what can ``y`` be?
 #
 #     - ``y can be [2, 4]``
-#     - ``y can be [0, 2, 4]`` with ``can_be = results([one_stream])``
-#     - ``y can be [2]`` with ``can_be = results([one_stream, wait_event,
-#       record_stream])``
+#     - ``y can be [0, 2, 4]`` with ``can_be = results([by_stream])``
+#     - ``y can be [2]`` with ``can_be = results([by_stream, by_wait,
+#       by_record])``
 #
 # ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because
 # the next copy may write before ``2 * x`` has read. ``record_stream`` excludes 4. The
 # allocator reuses the memory only after the recorded stream has done all work that was
 # queued on it before ``x`` was freed.
 
-without = results([one_stream])
-both = results([one_stream, wait_event, record_stream])
+without = results([by_stream])
+both = results([by_stream, by_wait, by_record])
 print(f"{without = }, {both = }")
 assert without == [0, 2, 4]
 assert both == [2]

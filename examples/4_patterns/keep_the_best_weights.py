@@ -23,7 +23,7 @@ print("This lesson runs on:", device)
 # ``state_dict()`` changes with the next steps
 # --------------------------------------------
 # The weight goes up by 1 in each epoch, and the validation loss is the square of
-# (weight - 3). So epoch 3 is the best one, and ``state`` and ``kept`` are from then.
+# (weight - 3). So epoch 3 is the best one, and ``shallow`` and ``kept`` are from then.
 
 model = nn.Linear(1, 1, bias=False, device=device)
 w = nn.init.zeros_(model.weight)
@@ -38,9 +38,8 @@ for epoch in range(1, 6):
     validation = (w.item() - 3) ** 2
     if validation < best:
         best = validation
-        state = model.state_dict()
+        shallow = model.state_dict().copy()
         kept = copy.deepcopy(model.state_dict())
-shallow = state.copy()
 shared = shallow["weight"]
 saved = kept["weight"]
 print(f"{shared.item() = }, {saved.item() = }")
@@ -51,7 +50,7 @@ assert saved.item() == 3
 
 # %%
 # ``shared`` has the changes of epochs 4 and 5 (:ref:`silent-best-weights`), because
-# ``state.copy()`` copies the dict, but not its tensors. ``saved`` still has the weight
+# ``copy()`` copies the dict, but not its tensors. ``saved`` still has the weight
 # of epoch 3.
 #
 # Which of five ways save a copy?

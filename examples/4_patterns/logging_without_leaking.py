@@ -166,4 +166,4 @@ assert loss.grad_fn is None
 # --------
 # - Log ``loss.detach()``, and turn the log into numbers once, at the end.
 # - Start a running sum with float32 zeros, and clone each sum that you keep.
-# - Validate under ``no_grad``. Otherwise each stored loss keeps its batch in memory.
+# - Validate under ``no_grad``. Otherwise a loss stored with its graph keeps its batch.

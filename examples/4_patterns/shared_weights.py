@@ -159,8 +159,8 @@ assert mean_a.item() == 1
 #     - ``A: 0.0, B: 0.0`` with ``functional_call(norm_b.eval(), state, (batch,))`` in
 #       the place of ``functional_call(norm_b, state, (batch,))``
 #
-# B has written into A's buffer. Call ``norm_b.eval()``, or leave the buffers out of
-# ``state``, so that B uses its own.
+# B has written into A's buffer. After ``norm_b.eval()`` it doesn't: B normalizes with
+# A's mean instead of the batch's.
 #
 # Remember
 # --------
