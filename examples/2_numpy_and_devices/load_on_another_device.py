@@ -65,8 +65,7 @@ assert checkpoint["model"]["weight"].is_cpu
 #
 # Without ``map_location``, the file decides. A device or its name puts all tensors
 # there. A dictionary only moves tensors of the devices it names. A function gets each
-# storage (on the CPU) and the device name in the file. It returns the storage to use, or
-# None: then the file decides.
+# storage (on the CPU) and its device in the file. If it returns None, the file decides.
 
 with FakeTensorMode():
     w = torch.zeros(2, device="cuda")
