@@ -92,10 +92,10 @@ assert is_pinned == gpu
 # --------------------------------------------------------
 # Without shared memory, a forked worker has the data as it was when the worker started.
 # (Linux forks by default before Python 3.14.) ``spawn`` is the default on macOS and
-# Windows, ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That moves
-# its CPU tensors into shared memory, also in the main process. Don't rely on the default.
-# Call :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes.
-# Here the worker writes to the data with ``torch.relu_``.
+# Windows, ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That
+# moves its CPU tensors into shared memory, also in the main process. Don't rely on the
+# default. Call :meth:`torch.Tensor.share_memory_` if both sides should see each other's
+# writes. Here the worker writes to the data with ``torch.relu_``.
 
 data = torch.tensor([[-1.0], [2.0]])
 data.share_memory_()

@@ -23,9 +23,9 @@ print("This lesson runs on:", device)
 # %%
 # Which logs keep their graphs?
 # -----------------------------
-# We log eight losses in four ways, with ``backward()`` as in training, and without it as
-# in validation without ``no_grad``. The chart shows how many graph nodes the log keeps,
-# the same number in both. The table also counts the batches that graphs keep in memory.
+# We log eight losses in four ways, with ``backward()`` as in training, and without it
+# as in validation without ``no_grad``. The chart shows how many graph nodes the log
+# keeps, the same number in both. The table also counts batches that graphs keep.
 
 
 def nodes_behind(results):
@@ -97,8 +97,8 @@ assert nodes[-1] == 0
 # %%
 # In training, ``backward()`` has freed the tensors that the graphs had saved, but the
 # nodes stay (:ref:`silent-loss-list`), so the leak is small and slow. In validation no
-# backward pass frees the saved batches. Use :class:`torch.no_grad` there. ``total + loss``
-# links every loss to the one before, and ``min(best, loss)`` keeps one whole graph.
+# backward pass frees the saved batches. Use :class:`torch.no_grad` there.
+# ``total + loss`` chains all losses, ``min(best, loss)`` keeps one whole graph.
 #
 # A running sum needs its own memory
 # ----------------------------------
@@ -123,7 +123,7 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 #
 # Start the sum with zeros and ``best`` with a detached clone. Log clones of the sum. A
 # list that has one tensor three times :doc:`shows its last value three times
-# <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps the best loss on the device.
+# <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps ``best`` on the device.
 
 total = torch.zeros((), device=device)
 best = losses[0].detach().clone()

@@ -60,8 +60,8 @@ assert shares_memory(z, w)
 # Which way uses A's current weight without training A?
 # -----------------------------------------------------
 # A's weight is 4. B gets it, runs, and a backward pass follows. Then A's weight changes
-# to 5, and B runs again. The table shows whether B then uses 4 and returns 3 * 4, or uses
-# 5 and returns 3 * 5. It also shows A's gradient.
+# to 5, and B runs again. The table shows whether B then uses 4 and returns 3 * 4, or
+# uses 5 and returns 3 * 5. It also shows A's gradient.
 
 
 def run_b(way, b, state):

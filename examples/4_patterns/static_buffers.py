@@ -79,8 +79,8 @@ assert copied.tolist() == [2, 4]
 # .. predict:: What do ``alias`` and ``copied`` hold?
 #
 #     - ``alias.tolist() = [10.0, 12.0], copied.tolist() = [2.0, 4.0]``
-#     - ``alias.tolist() = [10.0, 12.0], copied.tolist() = [10.0, 12.0]`` with ``copied =
-#       static_out``
+#     - ``alias.tolist() = [10.0, 12.0], copied.tolist() = [10.0, 12.0]``
+#       with ``copied = static_out``
 #     - ``alias.tolist() = [2.0, 4.0], copied.tolist() = [2.0, 4.0]`` with ``alias =
 #       static_out.detach().clone()``
 #

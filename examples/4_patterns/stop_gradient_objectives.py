@@ -23,9 +23,9 @@ print("This lesson runs on:", device)
 # SimSiam compares two views of each sample
 # -----------------------------------------
 # SimSiam trains an encoder without labels. The encoder gets two noisy versions of each
-# sample, called views (not views of a tensor). A predictor takes the encoder's output for
-# the first view and predicts its output for the second view, the *target*. Here encoder
-# and predictor have one weight each, which starts at 1.
+# sample, called views (not views of a tensor). A predictor takes the encoder's output
+# for the first view and predicts its output for the second view, the *target*. Here
+# encoder and predictor have one weight each, which starts at 1.
 
 x = torch.tensor([-2.0, -1.0, 1.0, 2.0], device=device)
 noise = torch.tensor([0.5, -0.5, -0.5, 0.5])
@@ -72,8 +72,8 @@ assert detach_spreads[-1] > detach_spreads[0] / 2
 # ---------------------------------------
 # Without ``detach`` the loss is lower, but all outputs are nearly the same, which is
 # called a *collapse*. Here that loss is the encoder's weight squared, times a positive
-# number, so the gradient makes the weight smaller. With ``detach``, no gradient moves the
-# target toward the prediction.
+# number, so the gradient makes the weight smaller. With ``detach``, no gradient moves
+# the target toward the prediction.
 
 plt.plot(plain_spreads, marker="", label="no detach")
 plt.plot(detach_spreads, marker="", label="detach()")

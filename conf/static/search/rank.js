@@ -27,6 +27,7 @@ window.searchReady = (async () => {
   const stemOf = (word) => stems.get(word) ?? stems.set(word, stem(word)).get(word);
   const wordsOf = (text) =>
     (text.toLowerCase().replace(APART, "$1$2").replace(/n[’']t\b/g, "")
+      .replace(/\+=/g, " plusequal ")
       .match(/[\p{L}\d]{2,}|\d/gu) ?? []).filter((word) => !IDLE.has(word)).map(stemOf);
 
   // The anchor that most headings have, which so need not be listed.
