@@ -47,7 +47,8 @@ assert not s.requires_grad
 # One copy, not two
 # -----------------
 # Look between the two calls. ``z`` still shares memory with ``w``. Only the result has
-# new memory, with as many bytes as the tensor.
+# new memory, with as many bytes as the tensor. ``shares_memory`` (defined in Setup)
+# compares where their storages begin.
 
 z = w.detach()
 s = z.clone()

@@ -159,12 +159,12 @@ assert missing == ["0.weight", "0.bias"]
 #     - ``cuts = [], missing = []`` with ``return 2 * x`` in the place of ``return
 #       torch.full_like(x, 2 * x.item())``
 #
-# ``Twice`` cuts the graph. The model's output requires grad due to its last layer. The
-# hook can't report the first layer, because its input ``x`` doesn't require grad.
+# ``Twice`` cuts the graph. The hook can't report the first layer, because its input
+# doesn't require grad, or a layer whose own weights make its output require grad.
 #
 # Remember
 # --------
 # - A leaf's gradient stays None if no path leads from the loss to the leaf.
 # - A branch ends at None after ``detach`` or ``item``, or at an input that doesn't
 #   require grad.
-# - With a hook, find the layer whose input requires grad and whose output doesn't.
+# - A hook finds a layer without weights that cuts: only its input requires grad.

@@ -128,7 +128,6 @@ bench = perfplot.bench(
         lambda x: x.new_tensor(x),
         lambda x: torch.tensor(x),
     ],
-    labels=list(copies),  # the five calls above
     n_range=[4**k for k in range(11)],
     xlabel="Size of x",
     equality_check=torch.equal,
@@ -137,7 +136,7 @@ bench = perfplot.bench(
 )
 
 # %%
-calls = bench.labels
+calls = list(copies)  # in the order of the kernels
 ratios = bench.timings_s / bench.timings_s[0]
 plt.semilogx(bench.n_range, ratios.T, label=calls)
 verdict = []

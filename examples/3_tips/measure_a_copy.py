@@ -6,8 +6,8 @@
 Is one copy really faster?
 ==========================
 
-Only if the difference is larger than the spread of the times. The chart compares five
-calls with ``x.detach().clone()``.
+Only if it is faster in most rounds, when you time both calls in turns. The chart
+compares five calls with ``x.detach().clone()``.
 """
 
 # sphinx_gallery_setup = True
@@ -61,7 +61,7 @@ print(f"spread: {1e6 * result.iqr:.2f} µs")
 # -----------------------
 # A machine that slows down for a while slows down both calls of a round. So we divide
 # the two times of each round, and look at the middle half of the ratios. If that whole
-# range is above 1, ``torch.tensor(x)`` took longer, by more than the spread.
+# range is above 1, ``torch.tensor(x)`` took longer in at least three of four rounds.
 
 other = Timer("torch.tensor(x)", globals={"x": x})
 ratios = []
@@ -154,6 +154,7 @@ assert medians[0] < medians[1]  # bytes take time
 # %%
 # Remember
 # --------
-# - A difference smaller than the spread doesn't count. Take turns, divide, and compare.
+# - Take turns, divide, and look at the middle half of the ratios. If 1 is within it,
+#   neither call is faster.
 # - With a small tensor you mostly measure the calls, with a large one the memory.
 # - One run is one sample. Run the script several times and trust what all runs say.

@@ -33,7 +33,6 @@ first = nn.Linear(512, 512, bias=False)
 last = nn.Linear(512, 512, bias=False)
 model = nn.Sequential(first, nn.ReLU(), last).to(device)
 weights = [first.weight, last.weight]
-batch = torch.ones(2048, 512, device=device)
 
 
 def mib(tensors):
@@ -49,7 +48,7 @@ def forward():
         return tensor
 
     with graph.saved_tensors_hooks(pack, lambda t: t):
-        x = torch.ones(2048, 512).to(weights[0])
+        x = torch.ones(2048, 512, device=device)
         loss = model(x).square().mean()
     for w in weights:  # which were there before
         saved.discard(w.untyped_storage())
@@ -64,7 +63,7 @@ assert len(saved) == 0
 
 # %%
 # These are the batch, the result of ``relu`` (also saved by ``last``) and the output.
-# Only the graph holds them, so ``backward()`` frees them. Weights aren't copied.
+# Here only the graph holds them, so ``backward()`` frees them. Weights aren't copied.
 #
 # What stays in use after each phase?
 # -----------------------------------
@@ -127,7 +126,8 @@ adam = Adam(weights, lr=0.1)
 kept = []
 for optimizer in SGD(weights, lr=0.1), momentum, adam:
     optimizer.zero_grad()
-    loss = model(batch).square().mean()
+    x = torch.ones(2048, 512, device=device)
+    loss = model(x).square().mean()
     loss.backward()
     optimizer.step()
     state = optimizer.state[first.weight]

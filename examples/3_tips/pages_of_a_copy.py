@@ -69,7 +69,7 @@ print(f"{empty_faults = }")
 assert empty_faults < pages / 100
 
 # %%
-# .. predict:: How many page faults?
+# .. predict:: How many page faults does ``empty_like`` cause?
 #
 # NumPy asks for larger pages
 # ---------------------------

@@ -31,9 +31,9 @@ if not hasattr(torch.cuda, "CUDAGraph"):
 # to keep both.
 #
 # ``record`` (below) runs the work once before the capture. For a model, run it a few
-# times on a side stream, as that page shows. Without CUDA, ``record`` can't make a
-# graph. It returns a function that reads and writes the same two tensors, so all
-# examples print the same values.
+# times on a side stream, as that page shows. Without CUDA, ``capture`` is False and
+# there is no graph. Then ``record`` returns a function that reads and writes the same
+# two tensors, so all examples print the same values.
 
 static_in = torch.zeros(2, device=device)
 static_out = torch.zeros(2, device=device)
