@@ -27,8 +27,8 @@ def shares_memory(a, b):
 # %%
 # If ``w`` requires grad, its clone isn't a leaf
 # ----------------------------------------------
-# In grad mode, ``v`` requires grad because ``w`` does. It has a ``grad_fn``, so it isn't
-# a leaf.
+# In grad mode, ``v`` requires grad because ``w`` does. It has a ``grad_fn``, so it
+# isn't a leaf.
 
 w = torch.tensor([1.0], device=device)
 w.requires_grad_()
