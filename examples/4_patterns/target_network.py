@@ -139,8 +139,8 @@ assert target.weight.item() == 1
 # Also update the buffers of BatchNorm
 # ------------------------------------
 # ``soft_update`` ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
-# them. In two forward passes, the running mean of ``norm`` changes from 0 to 1 and then
-# to 1.5, each time half of the way to the mean of the batch, 2.
+# them by default. In two forward passes, the running mean of ``norm`` changes from 0 to
+# 1 and then to 1.5, each time half of the way to the mean of the batch, 2.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
 ema = swa.get_ema_multi_avg_fn(decay=0.5)  # 1 - share
