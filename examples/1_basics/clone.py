@@ -27,7 +27,8 @@ def shares_memory(a, b):
 # %%
 # If ``w`` requires grad, its clone isn't a leaf
 # ----------------------------------------------
-# ``v`` requires grad because ``w`` does. It has a ``grad_fn``, so it isn't a leaf.
+# In grad mode, ``v`` requires grad because ``w`` does. It has a ``grad_fn``, so it
+# isn't a leaf.
 
 w = torch.tensor([1.0], device=device)
 w.requires_grad_()
@@ -63,8 +64,8 @@ assert b.grad.item() == 1
 # %%
 # New memory: a write to the clone stays in the clone
 # ---------------------------------------------------
-# The storages differ, and each tensor has its own *version counter*, which in-place
-# operations increment.
+# ``shares_memory`` compares the storages. They differ, and each tensor has its own
+# *version counter*, which in-place operations increment.
 
 v[0] = 7.0
 print(f"{shares_memory(v, w) = }")
@@ -125,5 +126,5 @@ assert not shares_memory(unrecorded, w)
 # - ``clone`` copies into new memory, so a write to the clone never changes the
 #   original.
 # - Gradients flow back through the clone if autograd recorded it.
-# - If you overwrite an element of the clone in grad mode, no gradient flows back
-#   through that element.
+# - If you overwrite an element of the clone with a number in grad mode, a later loss
+#   sends no gradient back through that element.

@@ -49,7 +49,7 @@ assert z.grad_fn is None
 # A new object, not new memory
 # ----------------------------
 # ``z is w`` is False, because ``detach`` makes a new Python object. That says nothing
-# about memory. Compare the storages to find out whether two tensors share memory.
+# about memory. ``shares_memory`` compares the storages.
 
 print(f"{z is w = }, {shares_memory(z, w) = }")
 assert z is not w
@@ -156,5 +156,6 @@ assert not shares_memory(s, w)
 # Remember
 # --------
 # - ``detach`` makes a new tensor object that shares the storage. It doesn't copy.
-# - The result doesn't require grad, but its values change with the original.
-# - Add ``.clone()`` if you want to modify the result.
+# - The result doesn't require grad. An in-place write to it or to the original changes
+#   both.
+# - Add ``.clone()`` to modify the result without changing the original.

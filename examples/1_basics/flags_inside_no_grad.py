@@ -96,7 +96,7 @@ assert inference == quiet
 # ``view`` requires grad because its base ``w`` does. But it has no ``grad_fn``, so no
 # gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view`` in
 # place only while grad mode is off (:ref:`view-made-without-grad`). After such a
-# write, even ``view * 2`` raises in grad mode.
+# write, also one to ``w``, even ``view * 2`` raises in grad mode.
 
 w.grad = None
 with torch.no_grad():

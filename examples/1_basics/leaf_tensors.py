@@ -116,5 +116,5 @@ assert y.grad_fn.name() == "AddBackward0"
 # Remember
 # --------
 # - ``backward()`` adds to ``grad`` of the leaves it reaches that require grad.
-# - A leaf has no ``grad_fn``. You created it, or it doesn't require grad.
+# - A leaf has no ``grad_fn``, because no recorded operation computed it.
 # - A tensor that doesn't require grad is also a leaf, but its ``grad`` stays None.

@@ -30,8 +30,8 @@ def layers():  # with the weights 3 and 5
 # %%
 # ``detach`` keeps the value and stops the gradient
 # -------------------------------------------------
-# A layer A has the weight 3, and its input ``x`` is 2. Gradients flow back from ``h``
-# to the weight. They stop at ``cut``, which has the same value.
+# ``layers()`` makes two layers, A with the weight 3 and B with 5. A's input ``x`` is 2.
+# Gradients flow back from ``h`` to A's weight. They stop at ``cut``, which is also 6.
 
 a, b = layers()
 x = torch.tensor([[2.0]], device=device)
@@ -50,7 +50,7 @@ assert not cut.requires_grad
 
 # %%
 # ``requires_grad_(False)`` freezes A's weight, so it gets no gradient. But gradients
-# still flow through A to ``x``. Here a layer B with the weight 5 comes after A.
+# still flow through A to ``x``. Here B comes after A.
 
 a.requires_grad_(False)
 y = b(a(x))
@@ -165,5 +165,5 @@ assert a.weight.grad.item() == 2 * 5 + 2 * 2
 # Remember
 # --------
 # - ``detach()``, ``no_grad`` and ``inference_mode`` stop a gradient.
-# - ``requires_grad_(False)`` freezes a layer, and gradients still flow through it.
+# - With ``requires_grad_(False)``, gradients flow through a layer, not to its weights.
 # - ``eval()`` doesn't stop a gradient. A weight outside the optimizer still gets one.

@@ -158,8 +158,8 @@ assert found["backward of the sum"] == (22, 33)
 
 # %%
 # - *Fused*: 48 is wrong. It is twice the old score, 12, times the new ``b``, 4.
-# - ``score = a + b`` saves neither weight, so ``retain_graph=True`` is enough. A's
-#   gradient is 2 * 5, twice the score before the step.
+# - ``score = a + b`` saves neither weight, so the step changes nothing that the second
+#   pass needs. A's gradient is 2 * 5, twice the score before the step.
 # - *The sum* trains both networks with both losses in one pass: -2 + 24 and -3 + 36.
 #
 # Remember

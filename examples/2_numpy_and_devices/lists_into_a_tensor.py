@@ -7,7 +7,8 @@ Turn a list into one tensor
 ===========================
 
 Stack first and convert once: ``torch.from_numpy(np.stack([a, b]))`` and
-``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads one number at a time.
+``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads a list number by
+number.
 """
 
 # sphinx_gallery_setup = True
@@ -40,8 +41,8 @@ assert batch.tolist() == [[0, 0], [1, 1]]
 # ----------------------------------
 # :func:`torch.stack` adds a dimension, :func:`torch.cat` extends one. Both work on the
 # tensors' device and stay in the graph. A tensor made from Python numbers doesn't
-# require grad. ``torch.tensor([v, w])`` raises, because it only takes tensors of one
-# element, and its result wouldn't require grad.
+# require grad. ``torch.tensor([v, w])`` raises, because in a list it only takes tensors
+# of one element. From those, its result doesn't require grad.
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)

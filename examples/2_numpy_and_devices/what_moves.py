@@ -145,14 +145,14 @@ assert alias.dtype == torch.float32
 # Between CPU and CUDA, parameters also stay the same objects. On ``meta`` they are new,
 # and an optimizer created before still has the old ones. So move the model first.
 
+old = optimizer.state[weight]["momentum_buffer"]
 optimizer.load_state_dict(optimizer.state_dict())
-momentum = optimizer.state[weight]["momentum_buffer"]
-print(f"{momentum.dtype = }")
-
+new = optimizer.state[weight]["momentum_buffer"]
+print(f"{old.dtype = }, {new.dtype = }")
 model = Net().to(device)
 optimizer = optim.SGD(model.parameters(), lr=0.5)
 print(f"{model.weight.device.type = }")
-assert momentum.dtype == torch.bfloat16
+assert new.dtype == torch.bfloat16
 
 # %%
 # Compare ``device.type``, not devices and strings

@@ -41,6 +41,7 @@ with torch.no_grad():
 print(f"{cloned = }")
 print(f"{deep = }")
 print(f"{shallow = }")
+print("Noticed:", shallow._version != version)
 assert separate.tolist() == [1, 1]
 assert shallow._version == version
 # sphinx_gallery_lead = True
@@ -50,8 +51,8 @@ assert shallow._version == version
 # What does each copy keep?
 # -------------------------
 # Each call gets a tensor that has the property of the row. Does the result keep it? The
-# last column is :func:`torch.save`, then :func:`torch.load`. (``state_dict()`` doesn't
-# copy, see :doc:`../4_patterns/keep_the_best_weights`.)
+# last column is ``save_load``, which calls :func:`torch.save`, then :func:`torch.load`.
+# (``state_dict()`` doesn't copy, see :doc:`../4_patterns/keep_the_best_weights`.)
 
 
 def save_load(t):
@@ -76,8 +77,7 @@ def is_whole(t):
 
 column = torch.ones(2, 2, device=device)[:, 0]
 p = torch.nn.Parameter(column)
-loss = (w * p).sum()
-loss.backward()
+(w * p).sum().backward()
 w.tag, p.tag = "mine", "mine"
 hooked = w.detach().requires_grad_()
 hooked.register_hook(lambda gradient: 10 * gradient)
@@ -166,6 +166,6 @@ assert shared == ["deepcopy", "save, load"]
 #
 # Remember
 # --------
-# - Copy a tensor with ``t.detach().clone()``, and a list of views with ``deepcopy``.
+# - Copy a tensor with ``t.detach().clone()``, detached views with one ``deepcopy``.
 # - ``copy.copy`` shares the memory.
 # - A saved slice keeps its whole storage. So does a deep copy, except a Parameter's.

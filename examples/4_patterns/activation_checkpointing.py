@@ -7,7 +7,7 @@ Save memory by running layers twice: ``checkpoint``
 ===================================================
 
 ``checkpoint(block, x, use_reentrant=False)`` keeps only the input of a block of layers,
-and runs the block again in the backward pass. That takes less memory and more time.
+and runs it again in the backward pass. Several blocks take less memory and more time.
 """
 
 # sphinx_gallery_setup = True
@@ -92,14 +92,14 @@ assert extra > 0
 
 # %%
 # Plain, all 16 results stay until the backward pass comes to them. With checkpoints
-# only the inputs of the blocks stay, and the backward pass runs each block again.
+# only the inputs of the blocks stay, and the backward pass runs each block again. (One
+# block of all 16 layers would not lower the peak, as its second run keeps 16 results.)
 #
 # The second run updates BatchNorm again
 # --------------------------------------
 # By default both runs get the same random numbers from PyTorch, so dropout has the same
 # mask. But BatchNorm updates its averages twice. Here (on the CPU) the mean moves
-# halfway from 0 to 2, and halfway again. The momentum ``1 - 0.5**0.5`` would
-# :ref:`correct this <q-checkpoint-batch-norm>`.
+# halfway from 0 to 2, and halfway again (:ref:`q-checkpoint-batch-norm`).
 
 norm = nn.BatchNorm1d(1, momentum=0.5)
 x = torch.tensor([[1.0], [3.0]])

@@ -36,8 +36,8 @@ def shares_memory(a, b):
 # %%
 # Does an in-place transform change the dataset?
 # ----------------------------------------------
-# ``dataset[0]`` is a view of the data. Without workers, a transform that adds in
-# place changes the dataset again in each epoch. Write ``sample = sample + 10``.
+# ``dataset[0]`` is a view of the data. So a transform that adds in place can change the
+# dataset again in each epoch, also in a worker. Write ``sample = sample + 10``.
 
 data = torch.tensor([[1.0], [2.0]])
 dataset = TensorDataset(data)

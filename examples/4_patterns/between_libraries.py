@@ -74,7 +74,7 @@ assert not np.shares_memory(before, kept)
 # :func:`torch.from_dlpack` takes a tensor or array of any library that supports DLPack,
 # and shares its memory. The result has its own version counter, so autograd doesn't
 # notice a write to the result (:ref:`silent-numpy-write`). The correct gradient is 2.
-# A write to ``copied`` would not change ``w``.
+# The write to ``alias`` changes ``w``, but not ``copied``.
 
 w = torch.ones(2, device=device)
 w.requires_grad_()

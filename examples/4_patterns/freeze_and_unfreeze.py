@@ -82,8 +82,8 @@ assert found == [0.5, 0.665, 0.75, 0.875, 1, 1]
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
 # A forward pass in training mode updates running averages. ``eval()`` stops this until
-# you call ``train()`` on the *whole* model (:ref:`silent-batch-norm`). In a new module,
-# call the ``train()`` of ``StaysFrozen`` once. It keeps the frozen part in ``eval()``.
+# you call ``train()`` on the *whole* model (:ref:`silent-batch-norm`). The ``train()``
+# of ``StaysFrozen`` keeps the frozen part in ``eval()``. Also call it on a new model.
 
 
 class Model(nn.Module):
@@ -102,24 +102,24 @@ class StaysFrozen(Model):
         return self
 
 
-models = Model().eval(), Model(), StaysFrozen().train()
+models = Model(), StaysFrozen()
 
 # %%
 # BatchNorm gets the batch 1 and 3, so momentum 0.5 takes its mean from 0 halfway to 2.
-# Dropout gets 1000 ones. (Both are on the CPU.)
+# Dropout gets 1000 ones. Each model is in ``eval()`` first, then in ``train()`` (CPU).
 
 batch = torch.tensor([[1.0], [3.0]])
 print("class | training | mean | drops")
-found = []
 for net in models:
-    net.norm(batch)
-    name = type(net).__name__
-    mean = net.norm.running_mean.item()
-    drops = 0 in net.drop(torch.ones(1000))
-    print(f"{name} | {net.training} | {mean} | {drops}")
-    found.append((net.training, mean, drops))
-assert found[0] == (False, 0, False)
-assert found[1:] == [(True, 1, True), (True, 0, False)]
+    for mode in False, True:
+        net.train(mode)
+        net.norm(batch)
+        name = type(net).__name__
+        mean = net.norm.running_mean.item()
+        drops = 0 in net.drop(torch.ones(1000))
+        print(f"{name} | {mode} | {mean} | {drops}")
+        awake = mode and name == "Model"
+        assert (mean, drops) == (awake, awake)
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
@@ -152,7 +152,7 @@ assert w.item() == 2
 
 # %%
 # Add the weight with its ``lr``. Otherwise its group gets the optimizer's first ``lr``,
-# even if a scheduler has changed it. (An old ``LambdaLR`` may raise at its next step.)
+# even if a scheduler has changed it. (An old scheduler may raise at its next step.)
 
 optimizer.add_param_group({"params": [w], "lr": 0.5})
 optimizer.zero_grad()

@@ -139,8 +139,8 @@ assert target.weight.item() == 1
 # Also update the buffers of BatchNorm
 # ------------------------------------
 # ``soft_update`` ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
-# them. In two forward passes, the running mean of ``norm`` changes from 0 to 1 and then
-# to 1.5, each time half of the way to the mean of the batch, 2.
+# them by default. In two forward passes, the running mean of ``norm`` changes from 0 to
+# 1 and then to 1.5, each time half of the way to the mean of the batch, 2.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
 ema = swa.get_ema_multi_avg_fn(decay=0.5)  # 1 - share
@@ -150,18 +150,18 @@ for _ in range(2):
     norm(torch.tensor([[1.0], [3.0]]))
     soft_update(by_hand, norm, share=0.5)
     average.update_parameters(norm)
-not_updated = by_hand.running_mean.item()
+before = by_hand.running_mean.item()
 copied = average.module.running_mean.item()
-print(f"{not_updated = }, {copied = }")
 olds, news = by_hand.buffers(), norm.buffers()
 for old, new in zip(olds, news, strict=True):
     old.copy_(new)
-assert not_updated == 0
-assert by_hand.running_mean.item() == 1.5
-assert copied == 1.5
+after = by_hand.running_mean.item()
+print(f"{before = }, {after = }, {copied = }")
+assert before == 0
+assert (after, copied) == (1.5, 1.5)
 
 # %%
-# ``soft_update`` didn't update the buffer. Run the loop after each soft update.
+# Only the last loop updates the buffer. Run that loop after each soft update.
 #
 # Remember
 # --------
