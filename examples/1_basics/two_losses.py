@@ -158,7 +158,7 @@ assert found["backward of the sum"] == (22, 33)
 
 # %%
 # - *Fused*: 48 is wrong. It is twice the old score, 12, times the new ``b``, 4.
-# - ``score = a + b`` saves neither weight, so the step changes nothing that the second
+# - ``score = a + b`` saves neither weight, so the step changes no value that the second
 #   pass needs. A's gradient is 2 * 5, twice the score before the step.
 # - *The sum* trains both networks with both losses in one pass: -2 + 24 and -3 + 36.
 #

@@ -23,6 +23,11 @@ def test_a_figure_is_a_chart_with_words_in_the_colours_of_the_theme(site: Path) 
             assert float(svg["viewbox"].split()[2]) <= 5 * 72, script.stem
             inks = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", str(svg)))
             assert inks and all(re.match(r"none|currentC|var\(--line", i) for i in inks)
+    # The five lines of this one have a colour each.
+    chart = page_of(site, next(one for one in DRAWN if one.stem == "copy_a_tensor"))
+    assert (
+        len(set(re.findall(r"stroke: var\((--line-\d)", chart.read_text("utf-8")))) == 5
+    )
 
 
 def verdicts(site: Path, lesson: str) -> Iterator[tuple[str, dict[str, list[float]]]]:

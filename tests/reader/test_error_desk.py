@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+from reading import soup
+from tensor_copies.calls.facts import DEVICE, facts
+
 BOX, COUNT, NO_HIT = "#desk-message", ".desk .count", ".desk .no-hit"
 FOUND = "[...document.querySelectorAll('.desk .near a')].map(({hash}) => hash.slice(1))"
 FOLDED = "[...document.querySelectorAll('.entry.folded')].map((entry) => entry.id)"
@@ -142,6 +146,17 @@ def test_a_message_that_a_question_quotes_is_near(tab: Any) -> None:
         tab.fill(BOX, text)
         tab.wait_for_function(f"{FOUND}.includes('{anchor}')")
         assert tab.locator(COUNT).inner_text().endswith("Nearest:")
+
+
+def test_cures_of_a_tensor_on_a_gpu_are_those_of_a_gpu(site: Path) -> None:
+    if DEVICE not in facts().devices:
+        pytest.skip("there is no second device")
+    entry = soup(site / "errors/to_numpy.html").find(id="numpy-device")
+    links = [link["href"] for link in entry.select('.cures a[href*="#explorer"]')]
+    assert links and all(f"on={DEVICE}" in link for link in links)
+    # On a CPU they would share.
+    costs = [one.get_text() for one in entry.select(".cures > ol .cost > span")]
+    assert costs[0] == "has its own memory"
 
 
 def test_wrong_and_right_stand_side_by_side_where_there_is_room(visit: Any) -> None:

@@ -201,6 +201,7 @@ def test_two_calls_in_peoples_words_show_where_they_differ(tab: Any) -> None:
     for typed, expected in typed_lines("pair"):
         codes, _, fact = expected.replace("\0", "\n").rpartition(": ")
         tab.evaluate(ASK, {"y": "x.detach()"})
+        assert "".join(tab.locator(".explorer-verdict").all_inner_texts()) == ""
         tab.fill(TYPED, typed)
         shown = tab.locator(f".explorer-lane {CODE}").all_text_contents()
         assert [one.removeprefix("y = ") for one in shown] == codes.split(" | "), typed

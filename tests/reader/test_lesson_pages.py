@@ -301,6 +301,8 @@ def test_downloads_are_the_script_without_its_markers(script: Path, site: Path) 
     notebook = nbformat.read(downloads[".ipynb"], as_version=4)
     nbformat.validate(notebook)
     assert not re.search("sphinx_gallery_|predict::", str(notebook))
+    said = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    assert not ROLE.search("\n".join(said))
     assert not any(cell.get("outputs") for cell in notebook.cells)
     code = [cell.source for cell in notebook.cells[1:] if cell.cell_type == "code"]
     whole = ast.parse(text)

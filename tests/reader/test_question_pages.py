@@ -48,6 +48,17 @@ def test_the_index_is_in_the_order_of_the_menu_and_says_each_answer(tab: Any) ->
     assert all(len(row.split("\n")[-1]) > 8 for row in rows.all_inner_texts())
 
 
+def test_a_lesson_lists_the_questions_that_link_to_it(site: Path) -> None:
+    pages = {path.name: soup(path) for path in site.glob("questions/*.html")}
+    for lesson in site.glob("auto_examples/*/*.html"):
+        for link in soup(lesson).select(".questions-beside a"):
+            page, _, anchor = link["href"].rpartition("/")[2].partition("#")
+            question = pages[page].find(id=anchor)
+            assert question.select(f'a[href*="/{lesson.name}"]'), (lesson.stem, anchor)
+    (here,) = site.glob("auto_examples/*/copy_between_devices.html")
+    assert soup(here).select(".questions-beside a")
+
+
 @pytest.mark.parametrize("page", ["index", "memory"])
 def test_on_a_phone_titles_are_folds(page: str, visit: Any) -> None:
     tab = visit(f"questions/{page}.html", viewport={"width": 390, "height": 844})
