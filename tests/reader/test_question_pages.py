@@ -66,3 +66,8 @@ def test_on_a_phone_titles_are_folds(page: str, visit: Any) -> None:
     assert tab.evaluate("document.body.scrollHeight") < 4000
     tab.locator("article h2").nth(1).click()
     assert tab.evaluate(OPEN) == 1
+
+
+def test_brackets_in_a_heading_end_no_link_for_machines(site: Path) -> None:
+    listed = (site / "llms.txt").read_text("utf-8")
+    assert r": [Does \[layer\] * 3 share weights?" in listed

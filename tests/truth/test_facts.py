@@ -94,6 +94,8 @@ def test_what_a_backward_pass_notices_of_a_call_is_counted(
     for one in ran(witnessed):
         raised = one.record["version_raised"]
         assert one.seen["call_is_noticed"] == (raised and raised > 0), one.key
+    (adds,) = [one for one in facts().calls.values() if one.code == "x += 1\ny = x"]
+    assert ("version", "increments x's version counter") in words.card(facts(), adds)[0]
 
 
 def test_new_bytes_are_of_memory_that_was_not_there(witnessed: list[Heard]) -> None:

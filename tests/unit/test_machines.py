@@ -64,6 +64,7 @@ ON_CPU, ON_CUDA = "y tensor([5.])", "y tensor([5.], device='cuda:0')"
     [
         (ON_CPU, ON_CUDA, True),
         (f"{ON_CPU}\n{ON_CPU}", f"{ON_CUDA}\n{ON_CPU}", False),  # two devices
+        (f"{ON_CPU}{ON_CPU}", f"{ON_CUDA}{ON_CUDA.replace('cuda:0', 'cpu')}", False),
         ("y tensor([5.])", "y tensor([6.], device='cuda:0')", False),
         ("device cpu", "device cuda:0", False),
         ("device meta", "device standin", True),  # each in the place of a GPU
@@ -103,6 +104,13 @@ def test_what_was_measured_is_known(code: str, output: str, measured: bool) -> N
 
 def given(script: Path, simulated: bool) -> list[Block]:
     return [Block(**one) for one in run_lesson(script, figures_of, simulated=simulated)]
+
+
+def test_random_numbers_are_those_of_the_run_before(tmp_path: Path) -> None:
+    script = tmp_path / "chance.py"
+    script.write_text(lesson("A", "import random", "print(random.random())"))
+    once, again = (in_fresh_process(given, script, False) for _ in range(2))
+    assert once == again and float(once[-1].text) > 0
 
 
 def test_a_lesson_gives_what_the_gallery_has_of_it(site: Path) -> None:

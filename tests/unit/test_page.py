@@ -20,6 +20,13 @@ def test_a_block_that_only_asserts_stays_in_sight(code: str) -> None:
     assert page.take_assertions(nodes.literal_block(code, code)) == []
 
 
+def test_a_comment_above_an_assertion_is_folded_with_it() -> None:
+    code = "x = 1\n# It is one.\nassert x\n"
+    block = nodes.literal_block(code, code)
+    ((_, proof),) = page.take_assertions(block)
+    assert block.astext() == "x = 1\n" and proof.astext() == "# It is one.\nassert x\n"
+
+
 @pytest.mark.parametrize("marks", [{}, {"lead": True}])
 def test_a_page_without_a_picture_is_refused(
     marks: dict, monkeypatch: pytest.MonkeyPatch
