@@ -130,7 +130,7 @@ assert saved.item() == 3
 #       ``model.load_state_dict(kept)``
 #
 # With ``assign=True`` the model gets new parameters that share memory with the saved
-# tensors. The optimizer doesn't have them. A new one would change the saved tensors.
+# tensors. The optimizer doesn't have them. A new optimizer would change both.
 #
 # Load a copy of the optimizer's state
 # ------------------------------------
