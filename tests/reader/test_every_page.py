@@ -149,15 +149,8 @@ def test_axe_and_browser_find_nothing_and_no_page_is_heavy(
 
 
 PLAIN = [
-    *(
-        "index",
-        "search",
-        "self_check",
-        "silent_mistakes",
-        "errors/gradients",
-        "article",
-    ),
-    *("questions/memory", "auto_examples/1_basics/detach", "cheat_sheet"),
+    *("index", "search", "self_check", "silent_mistakes", "article", "cheat_sheet"),
+    *("errors/gradients", "questions/memory", "auto_examples/1_basics/detach"),
     "auto_examples/3_tips/copy_a_tensor",
 ]
 # What is of use with scripts only, or is no text.

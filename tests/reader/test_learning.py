@@ -13,6 +13,8 @@ from reading import (
     CHOICES,
     CODE,
     EACH,
+    LEAD,
+    SCRIPTS,
     SETUP,
     UNFOLD,
     as_shown,
@@ -172,3 +174,34 @@ def test_a_jump_leaves_the_heading_in_view(visit: Any, site: Path) -> None:
         box = tab.locator(f"section[id='{name}'] > :is(h2, h3)").bounding_box()
         header = tab.locator(".mobile-header").bounding_box()["height"]
         assert header <= box["y"] + 1 and box["y"] < 700, name
+
+
+# What a picture says of a tensor, and what an answer does.
+SEEN = re.compile(
+    r"(?:^|\. )([\w.]+) = (\[[^a-z]*\]|-?[\d.]+)"
+    r"(?: is a leaf, its grad is (\[[^a-z]*?\]+))?"
+)
+ANSWERED = re.compile(
+    r"([\w.]+?)(?:\.tolist\(\)|\.item\(\))? = (?:tensor\()?(\[[^a-z]*?\]+|-?[\d.]+)"
+)
+
+
+def numbers(text: str) -> list[float]:
+    return [float(one) for one in re.findall(r"-?\d+(?:\.\d*)?", text)]
+
+
+def test_the_first_picture_does_not_show_what_is_asked(site: Path) -> None:
+    asking = 0
+    for script in SCRIPTS:
+        page = soup(page_of(site, script))
+        asked = page.select_one(f"{CHOICES} input[data-right]")
+        if asked is None or not (drawn := page.select_one(f"{LEAD} svg[aria-label]")):
+            continue
+        seen: dict[str, list[float]] = {}
+        for name, values, grad in SEEN.findall(drawn["aria-label"]):
+            seen |= {name: numbers(values), f"{name}.grad": numbers(grad)}
+        answer = ANSWERED.findall(asked.parent.code.get_text())
+        told = [seen.get(name) == numbers(values) for name, values in answer]
+        assert not told or not all(told), script.stem
+        asking += bool(told)
+    assert asking > 20

@@ -259,7 +259,7 @@ MEANING = FLOWS | {
     "counter grows by": lambda s: s.stays and s.writes_x and s.call_is_noticed,
     "y is in pinned memory": lambda s: s.pinned,
 }
-FACTS = {
+DETAILS = {
     "Memory: X itself": lambda s: s.same_object,
     "Memory: shared with X": lambda s: s.other_name,
     "Memory: its own": lambda s: s.alone,
@@ -339,7 +339,7 @@ def facts_in_words(record: dict, x: str) -> str:
 SENTENCES = {
     "headline": (HEADLINE, words.headline),
     "meaning": (MEANING, words.meaning),
-    "facts": (FACTS, facts_in_words),
+    "facts": (DETAILS, facts_in_words),
 }
 
 

@@ -29,6 +29,9 @@ EFFECT = "a call made for its effect within a tuple or list: give it a line"
 VALUE = "`and` or `or` as a value: write an `if`"
 TRUTH = "a tensor as a condition, which fails for two elements: write `is not None`"
 POSITION = "an option by position: write its name"
+STRING = "a loop over the letters of a string: write range(n)"
+SHIFT = "a shift: write / 1024"
+INDIRECT = "an assignment in disguise: write the statement"
 CHAIN = "several facts in one comparison: write one each"
 STAR = "print(*...): print an f-string"
 MODULE = "a variable with the name of a module"
@@ -38,6 +41,9 @@ x = [w.zero_(), b]  # EFFECT
 x = gpu and stream.record_event()  # VALUE
 if not y.grad_fn: pass  # TRUTH
 x = torch.optim.SGD(weights, 0.5)  # POSITION
+for _ in "123": pass  # STRING
+x = size >> 10  # SHIFT
+setattr(layer, "weight", w)  # INDIRECT
 assert x.item() == y.item() == 3  # CHAIN
 print(*row)  # STAR
 for copy in ways: pass  # MODULE
@@ -87,6 +93,14 @@ def faults(code: str) -> Iterator[tuple[int, str]]:
                 fault = None if is_bool else VALUE
             case ast.Attribute(attr="grad" | "data" | "grad_fn") if node in asked:
                 fault = TRUTH
+            case ast.For(iter=ast.Constant(str())):
+                fault = STRING
+            case ast.comprehension(iter=ast.Constant(str())):
+                node, fault = node.iter, STRING
+            case ast.BinOp(op=ast.LShift() | ast.RShift()):
+                fault = SHIFT
+            case ast.Call() if name_of(node) in ("setattr", "__setitem__"):
+                fault = INDIRECT
             case ast.Call() if len(node.args) > BY_POSITION.get(name_of(node), 99):
                 fault = POSITION
             case ast.Compare(ops=[_, _, *_]):

@@ -10,7 +10,7 @@ window.searchReady = (async () => {
   const MOST = 300; // characters: of a long paste the end says what happened
   const WEAK = 0.45; // nearness of the best below which nothing is claimed
 
-  // Idle words, words written apart or together, and endings that say nothing more.
+  // Idle words, words written apart or together, endings that say nothing more; += is a word.
   const IDLE = new Set(("a an the is are was be to of in on for with and or it its this that " +
     "i my me you your we do does did how what why when which can if at by as from so not no"
   ).split(" "));

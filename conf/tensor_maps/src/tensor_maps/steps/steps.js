@@ -321,7 +321,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
   // A step between two events is shown among all lines, or it would not be the same.
   const open = (index) => {
-    if (!list.includes(index)) choose(true, false);
+    if (!list.includes(index)) choose(true);
     show(index);
   };
   addEventListener("hashchange", () => {
@@ -329,7 +329,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   });
 
   // -- Where it is shown --------------------------------------------------------------
-  choose(false, false);
+  choose(false);
   at = inFigure ? data.lead : list[0];
   (inFigure ? box : document).addEventListener("keydown", press);
   if (!inFigure) {
