@@ -76,7 +76,7 @@ assert d.grad.item() == -2 - 6
 #
 # The right loop, for two iterations
 # ----------------------------------
-# Copy the order of its calls. Its loss only keeps the numbers small.
+# Copy the order of its calls. The loss is chosen for exact numbers.
 
 nn.init.constant_(g, 3.0)
 nn.init.constant_(d, 5.0)
