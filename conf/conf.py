@@ -121,15 +121,15 @@ gone = ("questions/around", "questions/compile")
 
 # -- Where the site is hosted, if it is: see docs/maintainers/hosting.md -----------
 
-variable = os.environ.get
-html_baseurl = variable("SITE_URL") or variable("READTHEDOCS_CANONICAL_URL", "")
+env = os.environ.get
+html_baseurl = env("SITE_URL") or env("READTHEDOCS_CANONICAL_URL", "")
 html_baseurl = html_baseurl and html_baseurl.rstrip("/") + "/"
-site_repository = variable("SITE_REPOSITORY") or variable("READTHEDOCS_GIT_CLONE_URL", "")
+site_repository = env("SITE_REPOSITORY") or env("READTHEDOCS_GIT_CLONE_URL", "")
 site_repository = site_repository.replace("git@github.com:", "https://github.com/")
 site_repository = site_repository.removesuffix(".git")
 # "latest" is what Read the Docs calls the development version.
-is_dev = (variable("SITE_VERSION") or variable("READTHEDOCS_VERSION")) in ("dev", "latest")
-stable = is_dev and variable("SITE_STABLE_URL")
+is_dev = (env("SITE_VERSION") or env("READTHEDOCS_VERSION")) in ("dev", "latest")
+stable = is_dev and env("SITE_STABLE_URL")
 announcement = "Development version."  # on a phone, one short line is seen
 if stable:
     announcement += f' <a href="{stable}">Read the stable one</a>.'

@@ -1,4 +1,4 @@
-"""What the build promises (docs/maintainers/promises.md), each promise once: on one tiny site.
+"""The promises of docs/maintainers/promises.md, each tested once, on one tiny site.
 
 It is built once. Each test that builds begins with that site, in the same folder: in
 another one Sphinx would read all pages again.
