@@ -25,8 +25,8 @@ print("This lesson runs on:", device)
 # streams in any order or at the same time. So a side stream can copy the next batch
 # from pinned memory while the current stream computes.
 #
-# An *event* marks a place in a stream. With ``wait_event``, another stream starts later
-# work only after the event. The CPU doesn't wait (from the `CUDA documentation
+# An *event* marks a place in a stream. With ``wait_event``, another stream waits for it
+# before its next work. The CPU doesn't wait (from the `CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__STREAM.html>`__).
 # Without a GPU, ``side`` is None and the same code runs in order.
 
