@@ -106,7 +106,7 @@ assert s.grad is None
 # %%
 # To train the copy, call ``requires_grad_()``
 # --------------------------------------------
-# :meth:`torch.Tensor.requires_grad_` makes the copy a leaf that requires grad.
+# After :meth:`torch.Tensor.requires_grad_`, the copy requires grad and is still a leaf.
 # ``w.clone()`` also requires grad, but it isn't a leaf, and its gradient flows to
 # ``w``.
 

@@ -7,7 +7,7 @@ What requires grad inside ``no_grad``?
 ======================================
 
 Under :class:`torch.no_grad`, a result such as ``product = w * 2`` doesn't require grad.
-The leaf ``w``, its views and a new parameter ``p`` still do, in the block and after it.
+The leaf ``w``, its view ``w[:1]`` and a new parameter ``p`` do, in the block and after.
 """
 
 # sphinx_gallery_setup = True
@@ -96,7 +96,7 @@ assert inference == quiet
 # ``view`` requires grad because its base ``w`` does. But it has no ``grad_fn``, so no
 # gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view`` in
 # place only while grad mode is off (:ref:`view-made-without-grad`). After such a
-# write, also one to ``w``, even ``view * 2`` raises in grad mode.
+# write, even ``view * 2`` raises in grad mode.
 
 w.grad = None
 with torch.no_grad():
@@ -164,6 +164,6 @@ assert not entered
 # %%
 # Remember
 # --------
-# - In ``no_grad``, results don't require grad. New parameters and views of weights do.
+# - In ``no_grad``, results don't require grad. New parameters and ``w[:1]`` do.
 # - ``no_grad`` only stops new recording. Graphs and ``requires_grad`` from before stay.
 # - Gradients flow through a result or a view only if it has a ``grad_fn``.

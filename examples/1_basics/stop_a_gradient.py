@@ -99,6 +99,7 @@ for way in ways:
     try:
         loss = b(h)
         loss.backward()
+        assert b.weight.grad.item() == 6
         trains = "yes"
     except RuntimeError:
         trains = "no: it raises"
@@ -111,9 +112,8 @@ for way in ways:
     grad = a.weight.grad
     of_a = None if grad is None else grad.item()
     after = a.weight.item()
-    row = f"{way} | {recorded} | {trains}"
-    print(f"{row} | {of_x} | {of_a} | {after}")
     found[way] = recorded, trains, of_x, of_a, after
+    print(way, *found[way], sep=" | ")
 assert found["nothing"] == ("yes", "yes", 15, 10, -2)
 assert found["a.eval()"] == found["nothing"]
 for way in "h.detach()", "h.data", "torch.no_grad()":
@@ -156,8 +156,8 @@ assert a.weight.grad.item() == 2 * 5 + 2 * 2
 # .. predict:: What is the gradient of A?
 #
 #     - ``a.weight.grad = tensor([[14.]])``
-#     - ``a.weight.grad = tensor([[4.]])`` with ``a.zero_grad()`` in the place of
-#       ``optimizer.zero_grad()``
+#     - ``a.weight.grad = tensor([[4.]])`` with ``optimizer =
+#       torch.optim.SGD([a.weight, b.weight], lr=0.5)``
 #     - ``a.weight.grad = tensor([[20.]])`` without ``optimizer.step()``
 #
 # A's gradient is the sum of both iterations. It stays None if you freeze A first.

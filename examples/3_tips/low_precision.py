@@ -119,7 +119,7 @@ x = torch.ones(1, 1)
 with torch.autocast("cpu", dtype=torch.bfloat16):
     y = layer(x)
     product = layer.weight * x
-    loss = mse_loss(y, 255 * x)
+    loss = mse_loss(y, torch.full_like(y, 255))
 loss.backward()
 print(f"{y.item() = }, {y.dtype = }")
 print(f"{product.item() = }, {product.dtype = }")
@@ -162,6 +162,6 @@ assert torch.finfo(torch.bfloat16).max > 3e38
 #
 # Remember
 # --------
-# - A cast to fewer bits is a copy with fewer digits. Gradients flow back through it.
+# - A cast to bfloat16 is a copy with fewer digits. Gradients flow back through it.
 # - Keep weights, sums and averages in float32. ``autocast`` casts copies of weights.
 # - In float16, scale the loss, and divide the gradients by the scale afterwards.

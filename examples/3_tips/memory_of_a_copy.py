@@ -24,8 +24,9 @@ print("This lesson runs on:", device)
 # %%
 # Count the bytes that a call allocates
 # -------------------------------------
-# ``count_mib`` counts what PyTorch allocates in a block and hasn't freed, on the CPU
-# with the profiler, on CUDA with its allocator (also the peak). ``MIB`` is ``2**20``.
+# ``count_mib`` counts the MiB that PyTorch allocates in a block and hasn't freed,
+# ``cpu`` on the CPU and ``new`` on CPU and GPU. ``gpu peak`` is the peak on the GPU.
+# ``MIB`` is ``2**20``.
 
 MIB = 2**20
 CPU = [ProfilerActivity.CPU]

@@ -17,7 +17,6 @@ import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
-gpu = device == "cuda"
 
 # %%
 # Copy the next batch while the GPU computes
@@ -26,11 +25,12 @@ gpu = device == "cuda"
 # streams in any order or at the same time. So a side stream can copy the next batch
 # from pinned memory while the current stream computes.
 #
-# An *event* marks a place in a stream. With ``wait_event``, another stream starts later
-# work only after the event. The CPU doesn't wait (from the `CUDA documentation
+# An *event* marks a place in a stream. With ``wait_event``, another stream waits for it
+# before its next work. The CPU doesn't wait (from the `CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__STREAM.html>`__).
 # Without a GPU, ``side`` is None and the same code runs in order.
 
+gpu = device == "cuda"
 side = torch.cuda.Stream() if gpu else None
 batches = torch.arange(6.0).reshape(3, 2)
 if gpu:
@@ -74,7 +74,8 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # --------------------------------------------------
 # The wrong order may be rare, so one correct run proves little. The folded ``results``
 # is a model of two streams, without a GPU. It tries all orders of three pieces of work:
-# two copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
+# two copies to ``x``, which write 1 and 2, and ``y = 2 * x``. ``y`` should use the
+# first copy, so it should be 2.
 #
 # The second copy may write to the same memory, because the loop above frees ``x`` when
 # it assigns the next batch to it. The allocator only knows the stream that a tensor was

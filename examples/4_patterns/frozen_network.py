@@ -65,7 +65,7 @@ assert z.item() == 3
 #
 # Detach A's weight again after each step
 # ---------------------------------------
-# We do the same with :class:`torch.nn.Linear`. A's weight goes from 4 to 3, 2.5 and
+# We do the same with :class:`torch.nn.Linear`. In three steps A's weight goes from 4 to
 # 2.25. (``z`` follows A's steps even without this, but not a cast, see below.)
 
 net_a = torch.nn.Linear(1, 1, bias=False, device=device)

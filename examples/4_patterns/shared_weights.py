@@ -97,7 +97,7 @@ assert found["functional_call"] == (15, None)
 # %%
 # With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
 # gives A a gradient. With ``functional_call``, B uses A's current weight and A gets no
-# gradient. B uses its own weight for a name that ``state`` doesn't have.
+# gradient. B uses its own tensor for a name that ``state`` doesn't have.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
@@ -167,4 +167,4 @@ assert mean_a.item() == 1
 # - ``functional_call(net_b, net_a.state_dict(), (x,))`` lets B use A's weights without
 #   a copy and without a gradient for A.
 # - In-place writes keep the sharing. ``assign=True`` and casts break it.
-# - Buffers are shared as well. In training mode, B changes A's buffers.
+# - Buffers are shared as well. In training mode, B's BatchNorm changes A's buffers.

@@ -24,7 +24,7 @@ print("This lesson runs on:", device)
 # -----------------------------------------
 # SimSiam trains an encoder without labels. The encoder gets two noisy versions of each
 # sample, called views (not views of a tensor). A predictor takes the encoder's output
-# for the first view and predicts its output for the second view, the *target*. Here
+# for the first view and predicts the one for the second view, the *target*. Here
 # encoder and predictor have one weight each, which starts at 1.
 
 x = torch.tensor([-2.0, -1.0, 1.0, 2.0], device=device)
