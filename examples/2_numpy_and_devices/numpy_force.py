@@ -162,7 +162,7 @@ try:
 except RuntimeError as error:
     print("RuntimeError:", error)
 assert before.tolist() == [7, 2]
-assert not inside.requires_grad
+assert before._version == 0
 
 # %%
 # Remember

@@ -61,7 +61,7 @@ print(f"spread: {1e6 * result.iqr:.2f} µs")
 # -----------------------
 # A machine that slows down for a while slows down both calls of a round. So we divide
 # the two times of each round, and look at the middle half of the ratios. If that whole
-# range is above 1, ``torch.tensor(x)`` took longer in at least three of four rounds.
+# range is above 1, ``torch.tensor(x)`` took longer in most rounds.
 
 other = Timer("torch.tensor(x)", globals={"x": x})
 ratios = []
@@ -75,7 +75,7 @@ assert 0 < low <= high
 
 # %%
 # The chart does this for all calls, with 99 rounds for 4 B and 11 for 64 MiB. The bar
-# is the middle half of the ratios, the dot their median. The title also ignores small
+# is the middle half of the ratios, its mark the median. The title also ignores small
 # differences. It says that a call took longer only if the whole bar is above 4/3, and
 # less time only if it is below 3/4. The table has the median times and the ends of the
 # bars.
@@ -155,6 +155,6 @@ assert medians[0] < medians[1]  # bytes take time
 # Remember
 # --------
 # - Take turns, divide, and look at the middle half of the ratios. If 1 is within it,
-#   neither call is faster.
+#   you don't know which call is faster.
 # - With a small tensor you mostly measure the calls, with a large one the memory.
 # - One run is one sample. Run the script several times and trust what all runs say.

@@ -7,7 +7,8 @@ Turn a tensor into an ndarray
 =============================
 
 ``t.detach().to("cpu", copy=True).numpy()`` gives you an array with its own memory.
-It works on CPU and GPU, with or without a graph, for any dtype that NumPy has.
+It works on CPU and GPU, with or without a graph, for a dense tensor of a dtype that
+NumPy has.
 """
 
 # sphinx_gallery_setup = True
@@ -101,8 +102,8 @@ for route in routes:  # NumPy has no bfloat16
 # sphinx_gallery_folded = "The nine routes, and the code that tries them"
 
 # %%
-# Only the last route copies on every device. If you only read, or want to share on the
-# CPU, write ``t.numpy(force=True)``. The times of three copies are in
+# Only the last route copies both on the CPU and on CUDA. If you only read, or want to
+# share on the CPU, write ``t.numpy(force=True)``. The times of three copies are in
 # :doc:`the next lesson <cost_of_an_ndarray>`. NumPy has no bfloat16, so all nine raise
 # for it (:doc:`../2_numpy_and_devices/numpy_force`).
 

@@ -124,7 +124,7 @@ assert found[5] == (False, False, True, 0, False)
 # Does ``vector_to_parameters`` copy the vector?
 # ----------------------------------------------
 # :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector. With
-# ``vector_to_parameters`` they get a vector's memory, dtype and device, without a copy.
+# ``vector_to_parameters`` they share a vector's memory, without a copy.
 
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
@@ -171,6 +171,6 @@ assert w.item() == 3
 # %%
 # Remember
 # --------
-# - Write in place under ``no_grad``, after the step and before the next forward pass.
+# - Write in place under ``no_grad``, between ``backward()`` and the next forward pass.
 # - A new Parameter leaves the optimizer with the old weight.
 # - ``vector_to_parameters`` shares memory with the vector. Pass in ``best.clone()``.

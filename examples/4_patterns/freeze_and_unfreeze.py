@@ -76,14 +76,14 @@ assert found == [0.5, 0.665, 0.75, 0.875, 1, 1]
 # sphinx_gallery_folded = "The code that steps and draws"
 
 # %%
-# With a gradient of 0, momentum, Adam and weight decay still change the weight, so call
-# ``zero_grad()`` when you freeze (:ref:`silent-momentum`).
+# With a gradient of 0, weight decay changes the weight. After earlier steps, momentum
+# and Adam do too. So call ``zero_grad()`` when you freeze (:ref:`silent-momentum`).
 #
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
 # A forward pass in training mode updates running averages. ``eval()`` stops this until
 # you call ``train()`` on the *whole* model (:ref:`silent-batch-norm`). The ``train()``
-# of ``StaysFrozen`` keeps the frozen part in ``eval()``. Also call it on a new model.
+# of ``StaysFrozen`` keeps the frozen part in ``eval()``. Call it once on a new model.
 
 
 class Model(nn.Module):
@@ -165,6 +165,6 @@ assert w.item() == 1.5
 # %%
 # Remember
 # --------
-# - After ``zero_grad()``, optimizers (except LBFGS) skip a frozen weight.
+# - After ``zero_grad()``, SGD and Adam skip a frozen weight.
 # - Let ``train()`` call ``eval()`` on the frozen part.
 # - To unfreeze, set ``requires_grad``, and give the optimizer weights that it lacks.

@@ -103,7 +103,7 @@ assert nodes[-1] == 0
 # A running sum needs its own memory
 # ----------------------------------
 # Don't start a sum with the first loss of the log if you add to it in place.
-# Even its ``detach()`` shares memory, so the first entry of the log becomes the sum.
+# Even ``log[0].detach()`` shares memory, so the first entry of the log becomes the sum.
 
 losses = torch.tensor([4.0, 2.0, 1.0], device=device)
 log = [loss.detach() for loss in losses.clone()]

@@ -125,10 +125,10 @@ assert new.inp.weight is not new.out.weight
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
-# Two parameters that share memory look tied, but the optimizer steps both. So it
-# applies weight decay twice, and the next cast separates them. With separate memory
-# their values become different. Moves between CPU and CUDA keep the tie, but
-# ``to("meta")`` doesn't. After such a call, tie again, and then make the optimizer:
+# Two parameters that share memory look tied, but the optimizer steps both, so it
+# applies weight decay twice. With separate memory their values become different.
+# Moves between CPU and CUDA keep the tie, but ``to("meta")`` doesn't. After
+# ``assign=True`` or ``to_empty``, tie again, and then make the optimizer:
 
 new = Tied().to(device)
 known = copy.deepcopy(model.state_dict())
