@@ -135,8 +135,8 @@ assert saved.item() == 3
 #
 # Load a copy of the optimizer's state
 # ------------------------------------
-# Momentum is in the optimizer's ``state_dict()``. If device and dtype fit, its
-# ``load_state_dict`` takes your tensor itself, and the next step changes it.
+# Momentum is in the optimizer's ``state_dict()``. If device and dtype stay the same,
+# its ``load_state_dict`` takes your tensor itself, and the next step changes it.
 
 p = nn.Parameter(torch.zeros(1, device=device))
 optimizer = torch.optim.SGD([p], lr=1.0, momentum=0.5)
