@@ -107,11 +107,11 @@ assert copied.tolist() == [0, 0]
 # A write to ``shared`` also changes the frame.
 
 # %%
-# A frame of pandas 3 can change in the same way, although its arrays `are read-only
+# Many arrays of pandas 3 `are read-only
 # <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` warns
-# about them (:doc:`array_to_tensor`). So call ``np.array``, as for ``copied``
-# above. Columns of numbers *and* text become an array of objects, for which
-# ``from_numpy`` raises (:ref:`from-numpy-object`).
+# about them (:doc:`array_to_tensor`). So call ``np.array``, as for ``copied`` above.
+# Columns of numbers *and* text become an array of objects, for which ``from_numpy``
+# raises (:ref:`from-numpy-object`).
 
 # %%
 # Which call is fastest for each list?
@@ -166,4 +166,4 @@ for calls in of_arrays, of_tensors, of_lists:
 # --------
 # - Arrays: ``torch.from_numpy(np.stack(arrays))``. Tensors: ``torch.stack(tensors)``.
 # - ``torch.tensor`` takes much longer for long lists, so use it for short ones.
-# - Call ``np.array`` on a frame or an image. You get a copy that you can modify.
+# - Call ``np.array`` on a frame or an image, to get a copy.
