@@ -116,9 +116,9 @@ assert right.item() == 1
 assert x.grad.item() == 1
 
 # %%
-# If ``x`` isn't much larger than ``q``, the error is small. Here ``x`` has a thousand
-# values, and ``q`` is always 0.1. ``error`` is in units of the last binary digit of
-# 0.1, and ``inexact`` counts the results that aren't 0.1.
+# If ``x`` isn't much larger than ``q``, the error of ``x + (q - x)`` is small. Here
+# ``x`` has a thousand values, and ``q`` is always 0.1. ``error`` is in units of the
+# last binary digit of 0.1, and ``inexact`` counts the results that aren't 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
@@ -165,4 +165,4 @@ assert x.grad.item() == 1
 # --------
 # - ``x + (x.round() - x).detach()`` has the rounded value and the gradient of ``x``.
 # - Detach the whole difference, not only the rounded part.
-# - ``q + (x - x.detach())`` is exactly ``q`` for every finite ``x``. Detach ``q``.
+# - ``q + (x - x.detach())`` has exactly ``q``'s value for finite ``x``. Detach ``q``.
