@@ -46,9 +46,9 @@ assert row.tolist() == [[7, 0]]
 #
 # Which writes raise
 # ------------------
-# PyTorch raises if a call would write to the same element of an expanded tensor more
-# than once, but not every call checks. ``fill_`` doesn't. ``rows[:] = 7`` raises in
-# torch 2.6 to 2.14, but not in 2.15. Before each write, all elements are 0.
+# Many calls raise if they would write to the same element of an expanded tensor more
+# than once. ``fill_`` doesn't. ``rows[:] = 7`` raises in torch 2.6 to 2.14, but not in
+# 2.15. Before each write, all elements are 0.
 
 sevens = torch.full((3, 2), 7.0, device=device)
 
