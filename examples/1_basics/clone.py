@@ -45,8 +45,8 @@ assert not v.is_leaf
 # %%
 # The gradient goes back to the original
 # --------------------------------------
-# ``y`` is computed from ``v``, not from ``w``. The gradient flows back to ``w`` through
-# one node, ``CloneBackward0``, which doesn't change the gradient.
+# ``y`` is computed from ``v``, not from ``w``. From ``v``, the gradient flows back to
+# ``w`` through one node, ``CloneBackward0``, which doesn't change it.
 
 x = torch.tensor([2.0], device=device)
 b = torch.tensor([3.0], device=device)

@@ -54,7 +54,7 @@ assert a.grad.item() == 36
 # ---------------------------------------------------
 # Without ``retain_graph=True``, the first backward pass frees what the node saved, and
 # the second one raises (:ref:`backward-twice`). Here it is set, but B takes its step
-# between the two passes. Now ``b`` is 4, in the memory that the node saved.
+# between the two passes. The step sets ``b``, which the node saved, to 4 in place.
 
 
 def reset():

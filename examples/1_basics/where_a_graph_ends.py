@@ -7,8 +7,8 @@ Why is a gradient ``None``?
 ===========================
 
 The gradient of a leaf stays None if no path leads from the loss to it. Follow
-``grad_fn`` and ``next_functions`` to see whether a branch ends at a leaf, which can get
-a gradient, or at None, where an input was detached or doesn't need a gradient.
+``grad_fn`` and ``next_functions``: each branch ends at a leaf, which can get a
+gradient, or at None, where an input was detached or doesn't need a gradient.
 """
 
 # sphinx_gallery_setup = True
@@ -22,7 +22,7 @@ print("This lesson runs on:", device)
 # A detached weight gets no gradient
 # ----------------------------------
 # We want to train ``first`` and ``second``, but the code detaches ``first``. The
-# backward pass still runs, and one gradient is None. (After ``zero_grad()``, all are.)
+# backward pass still runs, and one gradient is None.
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
@@ -113,9 +113,9 @@ for result in w.clone(), filled, w.to("meta"), w[:1]:
 # sphinx_gallery_folded = "The code of the six ways"
 
 # %%
-# These also cut the graph: ``tolist``, ``torch.tensor``, NumPy, ``.data``, and integer
-# or bool results such as ``w > 0`` and ``argmax``. These don't: ``clone``, ``copy_``,
-# moves to a device and slices.
+# These also cut the graph: ``tolist``, NumPy, ``.data``, and integer or bool results
+# such as ``w > 0`` and ``argmax``. These don't: ``clone``, ``copy_``, moves to a device
+# and slices.
 #
 # Which layer cuts the graph?
 # ---------------------------

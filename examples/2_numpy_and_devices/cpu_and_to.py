@@ -6,8 +6,8 @@
 Move a tensor to the CPU: ``cpu`` and ``to``
 ============================================
 
-:meth:`~torch.Tensor.cpu` copies a CUDA tensor, and gradients flow back through the
-copy. For a CPU tensor it returns the tensor itself.
+:meth:`~torch.Tensor.cpu` copies a CUDA tensor, and gradients flow back through the copy
+if autograd records it. For a CPU tensor, ``cpu`` returns the tensor itself.
 """
 
 # sphinx_gallery_setup = True
@@ -71,7 +71,7 @@ assert w.grad.item() == 14
 # ---------------------------
 # ``to`` doesn't change the tensor, so without an assignment it does nothing. A module's
 # ``to`` (:meth:`torch.nn.Module.to`) does change the module (:doc:`what_moves`).
-# Gradients flow back through a conversion. Integers can't require grad.
+# ``w64`` requires grad, because ``w`` does. Integers can't require grad.
 
 layer = torch.nn.Linear(1, 1, device=device)
 w.to(torch.float64)  # unused
@@ -169,6 +169,6 @@ assert image.to(memory_format=last) is not image
 #
 # Remember
 # --------
-# - ``cpu`` and ``to`` copy only if something has to change, or with ``copy=True``.
+# - Without ``copy=True``, ``cpu`` and ``to`` copy only if something has to change.
 # - Assign the result. If autograd records the copy, gradients flow back through it.
 # - For a copy on the CPU from any device, use ``w.to("cpu", copy=True)``.

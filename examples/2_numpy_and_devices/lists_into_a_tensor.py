@@ -6,9 +6,8 @@
 Turn a list into one tensor
 ===========================
 
-Stack first and convert once: ``torch.from_numpy(np.stack([a, b]))`` and
-``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads a list number by
-number.
+Call ``torch.from_numpy(np.stack([a, b]))`` for arrays and ``torch.stack(tensors)`` for
+tensors. For long lists, ``torch.tensor`` takes much longer.
 """
 
 # sphinx_gallery_setup = True
@@ -41,8 +40,7 @@ assert batch.tolist() == [[0, 0], [1, 1]]
 # ----------------------------------
 # :func:`torch.stack` adds a dimension, :func:`torch.cat` extends one. Both work on the
 # tensors' device and stay in the graph. A tensor made from Python numbers doesn't
-# require grad. ``torch.tensor([v, w])`` raises, because in a list it only takes tensors
-# of one element. From those, its result doesn't require grad.
+# require grad.
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)
@@ -109,12 +107,11 @@ assert copied.tolist() == [0, 0]
 # A write to ``shared`` also changes the frame.
 
 # %%
-# A frame of pandas 3 can change in the same way, although its arrays `are read-only
+# Many arrays of pandas 3 `are read-only
 # <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` warns
-# about them (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only
-# copy. So call ``np.array``, as for ``copied`` above. (An image becomes rows, columns,
-# channels.) Columns of numbers *and* text become an array of objects, for which
-# ``from_numpy`` raises (:ref:`from-numpy-object`).
+# about them (:doc:`array_to_tensor`). So call ``np.array``, as for ``copied`` above.
+# Columns of numbers *and* text become an array of objects, for which ``from_numpy``
+# raises (:ref:`from-numpy-object`).
 
 # %%
 # Which call is fastest for each list?
@@ -162,11 +159,11 @@ for calls in of_arrays, of_tensors, of_lists:
 # sphinx_gallery_folded = "The code that times"
 
 # %%
-# ``torch.tensor`` asks Python for each number. For a list of arrays it warns that this
-# is slow. (The folded code silences the warning.)
+# ``torch.tensor`` takes the longest for each list. For a list of arrays it warns that
+# this is slow. (The folded code silences the warning.)
 #
 # Remember
 # --------
 # - Arrays: ``torch.from_numpy(np.stack(arrays))``. Tensors: ``torch.stack(tensors)``.
-# - ``torch.tensor`` reads a list number by number, so use it for short lists.
-# - Call ``np.array`` on a frame or an image. You get a copy that you can modify.
+# - ``torch.tensor`` takes much longer for long lists, so use it for short ones.
+# - Call ``np.array`` on a frame or an image, to get a copy.

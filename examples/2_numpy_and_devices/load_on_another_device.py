@@ -27,7 +27,7 @@ path = folder.name + "/checkpoint.pt"
 # Save the model and the optimizer in one file
 # --------------------------------------------
 # One training step gives the optimizer a state. We save both state dicts in one
-# dictionary. (``path`` is a file in a temporary folder.)
+# dictionary. (``path`` is a file in ``folder``, which is temporary.)
 
 model = nn.Linear(2, 1, bias=False, device=device)
 nn.init.ones_(model.weight)
@@ -63,9 +63,9 @@ assert checkpoint["model"]["weight"].is_cpu
 # A checkpoint names the device of each tensor. On any machine, ``FakeTensorMode`` and
 # ``skip_data`` can write a file that names ``cuda:0``. Its numbers are zeros.
 #
-# Without ``map_location``, the file decides. A device or its name puts all tensors
+# Without ``map_location``, the file decides. The name of a device puts all tensors
 # there. A dictionary only moves tensors of the devices it names. A function gets each
-# storage (on the CPU) and its device in the file. If it returns None, the file decides.
+# storage (on the CPU) and its device in the file. ``to_cpu`` returns that storage.
 
 with FakeTensorMode():
     w = torch.zeros(2, device="cuda")
@@ -75,7 +75,7 @@ with skip_data(materialize_fake_tensors=True):
 
 
 def to_cpu(storage, name):
-    return storage if name == "cuda:0" else None
+    return storage
 
 
 places = {
@@ -114,8 +114,8 @@ assert found["to_cpu"] == "cpu"
 # ``load_state_dict`` copies the values into the module's own parameters, on their
 # device and in their dtype. So create the model where you want it, then load.
 # An optimizer's ``load_state_dict`` converts Adam's averages to the device and dtype of
-# their parameter. If an average already has both, as on a CPU above, it isn't copied,
-# and later steps change the loaded tensor.
+# their parameter. If an average already has both, as on a CPU above, the optimizer
+# takes the loaded tensor itself.
 
 model.double()
 model.load_state_dict(checkpoint["model"])
@@ -133,8 +133,8 @@ assert (state["exp_avg"] is saved) == (device == "cpu")
 
 # %%
 # Since torch 2.6 ``load`` by default only accepts tensors and plain Python values, so
-# save state dicts (:ref:`weights-only`). With ``assign=True``, ``load_state_dict`` uses
-# the loaded tensors as parameters, on their device (:ref:`state-dict-meta`).
+# save state dicts (:ref:`weights-only`). With ``assign=True``, ``load_state_dict``
+# doesn't copy (:ref:`state-dict-meta`).
 #
 # Do loaded tensors still share memory?
 # -------------------------------------

@@ -75,10 +75,9 @@ assert warned == ["no", "no", "no", "yes", "yes"]
 # sphinx_gallery_folded = "The five calls, and the code that tries them"
 
 # %%
-# The two that warn are made for numbers, lists and arrays. ``t.new_tensor(x)`` returns
-# a copy with the dtype of ``t``, since torch 2.7 also on the device of ``t``
-# (:doc:`../../changes`). Detach before ``copy_``. Otherwise gradients flow back to
-# ``x``.
+# The two that warn are made for numbers, lists and arrays. The result of
+# ``t.new_tensor`` has the dtype of ``t`` (for its device see :doc:`../../changes`).
+# Detach before ``copy_``. Otherwise gradients flow back to ``x``.
 
 y = torch.empty_like(x).copy_(x)
 z = torch.empty_like(x).copy_(x.detach())
@@ -102,9 +101,9 @@ assert x.double().new_tensor(1).dtype == torch.double
 # -----------------------------------
 # This is the benchmark of a :doc:`2021 article <../../article>`. ``perfplot.bench``
 # repeats each call, here for a tenth of a second, and keeps the smallest time.
-# ``bench.show()`` draws these times. The chart below divides them by those of
-# ``x.detach().clone()``, and its title names the calls that took more than 4/3 of that
-# time. Smaller differences can change with the next run.
+# The chart below divides these times by those of ``x.detach().clone()``, and its title
+# names the calls that took more than 4/3 of that time. Smaller differences can change
+# with the next run.
 #
 # The tensors are on the CPU, without a graph, and one thread copies. Warnings aren't
 # shown, but take time. First, 16 MiB are freed. After that, Linux's C library keeps

@@ -46,9 +46,9 @@ assert row.tolist() == [[7, 0]]
 #
 # Which writes raise
 # ------------------
-# PyTorch raises if a call would write to the same element of an expanded tensor more
-# than once, but not every call checks. ``fill_`` doesn't. ``rows[:] = 7`` raises in
-# torch 2.6 to 2.14, but not in 2.15. Before each write, all elements are 0.
+# Many calls raise if they would write to the same element of an expanded tensor more
+# than once. ``fill_`` doesn't. ``rows[:] = 7`` raises in torch 2.6 to 2.14, but not in
+# 2.15. Before each write, all elements are 0.
 
 sevens = torch.full((3, 2), 7.0, device=device)
 
@@ -100,8 +100,7 @@ assert found["rows[:] = 7"] == expected
 # Clone before you write
 # ----------------------
 # The clone has three rows in memory. So it needs three times the bytes, and no stride
-# is 0. ``rows.contiguous()`` also makes such a copy. :meth:`torch.Tensor.repeat` always
-# copies.
+# is 0. ``rows.contiguous()`` and :meth:`torch.Tensor.repeat` also make such a copy.
 
 rows = row.expand(3, 2)
 written = rows.clone()
@@ -150,8 +149,8 @@ assert torch.cat(kept).tolist() == [1, 3, 6]
 # ---------------------------------------------
 # A shape belongs to a tensor, not to its memory. If you change the shape of ``turned``
 # in place, ``x`` keeps its shape. PyTorch 1.12 and older raised for a detached tensor
-# (:doc:`../../changes`). ``resize_`` makes the shared memory longer. The new elements
-# have no defined value until you write to them.
+# (:doc:`../../changes`). ``resize_(4)`` makes the shared memory longer. The new
+# elements have no defined value until you write to them.
 
 x = torch.zeros(1, 2, device=device, requires_grad=True)
 turned = x.detach().t_()

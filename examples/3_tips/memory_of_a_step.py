@@ -26,7 +26,7 @@ print("This lesson runs on:", device)
 # Activations: what autograd saves
 # --------------------------------
 # Each weight takes 1 MiB, the batch and the result of each layer 4 MiB. A hook gets
-# each tensor that autograd saves. The ``WeakSet`` holds storages until they are freed.
+# each tensor that autograd saves. The ``WeakSet`` forgets a storage once it's freed.
 
 MIB = 2**20
 first = nn.Linear(512, 512, bias=False)
@@ -115,7 +115,7 @@ assert rows[2] == [2, 2, 4, 0, 8]
 
 # %%
 # The averages stay, so the second forward pass leaves more in use than the first. The
-# peak is within ``backward()`` (:ref:`q-training-memory`).
+# chart doesn't show the peak within a phase (:ref:`q-training-memory`).
 #
 # Adam keeps two tensors for each weight, plain SGD none
 # ------------------------------------------------------
@@ -158,11 +158,11 @@ assert first.weight.dtype == torch.float32
 #       ``with torch.autocast("cpu", dtype=torch.bfloat16):``
 #
 # That's half of 12 MiB, and a cast copy of the last weight. The first weight's copy
-# isn't saved, because the batch doesn't require grad. Autocast keeps both copies until
-# the block ends, and can need more than float32 (:ref:`q-half-memory`).
+# isn't saved, because the batch doesn't require grad. For what else autocast keeps, see
+# :ref:`q-half-memory`.
 #
 # Remember
 # --------
-# - In float32, Adam's state takes twice the memory of the weights, momentum's the same.
+# - In float32, Adam's averages take twice the memory of the weights, momentum once.
 # - Autograd keeps activations from the forward pass until ``backward()`` frees them.
 # - Autocast halves the activations that it casts, not the weights.

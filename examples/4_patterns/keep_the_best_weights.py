@@ -101,7 +101,7 @@ for way in ways[2:]:
 in_cpu_memory = {}
 for name, v in model.state_dict().items():
     in_cpu_memory[name] = v.to("cpu", copy=True)
-assert in_cpu_memory["weight"].item() == 5
+assert in_cpu_memory["weight"].is_cpu
 
 # %%
 # Restore, and keep training
@@ -117,6 +117,7 @@ optimizer.step()
 print(f"{model.weight.item() = }, {saved.item() = }")
 assert model.weight is w
 assert w.item() == 4
+assert in_cpu_memory["weight"].item() == 5
 assert saved.item() == 3
 
 # %%
@@ -129,13 +130,13 @@ assert saved.item() == 3
 #       ``model.load_state_dict(kept, assign=True)`` in the place of
 #       ``model.load_state_dict(kept)``
 #
-# With ``assign=True`` the model gets new parameters that share memory with the saved
-# tensors. The optimizer doesn't have them. A new optimizer would change both.
+# With ``assign=True`` the model gets new parameters. The optimizer doesn't have them,
+# so its step doesn't change the model.
 #
 # Load a copy of the optimizer's state
 # ------------------------------------
-# Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` copies only
-# to convert. Otherwise it takes your tensor itself, and the next step changes it.
+# Momentum is in the optimizer's ``state_dict()``. If device and dtype stay the same,
+# its ``load_state_dict`` takes your tensor itself, and the next step changes it.
 
 p = nn.Parameter(torch.zeros(1, device=device))
 optimizer = torch.optim.SGD([p], lr=1.0, momentum=0.5)

@@ -99,10 +99,10 @@ assert found[straight_through] == (2.75, 0)
 # For an exact value, write ``q + (x - x.detach())``
 # --------------------------------------------------
 # Let ``q`` be the value that replaces ``x``. The float32 difference ``q - x`` has 24
-# binary digits. That is enough for ``q = x.round()``, but not if ``q`` is far from
-# ``x``. For example, the sign of ``2**25`` is 1, but the float32 value of ``1 - 2**25``
-# has no digit left for the 1. Write ``q + (x - x.detach())`` instead. It adds exactly 0
-# to ``q`` for every finite ``x``. Detach ``q``, or gradients also flow to ``q``.
+# binary digits. That is enough for ``q = x.round()``, but not for every ``q``. For
+# example, the sign of ``2**25`` is 1, but the float32 value of ``1 - 2**25`` has no
+# digit left for the 1. Write ``q + (x - x.detach())`` instead. It adds exactly 0 to
+# ``q`` for every finite ``x``. Detach ``q``, or gradients also flow back through it.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()
@@ -116,9 +116,9 @@ assert right.item() == 1
 assert x.grad.item() == 1
 
 # %%
-# If ``x`` isn't much larger than ``q``, the error is small. Here ``x`` has a thousand
-# values, and ``q`` is always 0.1. ``error`` is in units of the last binary digit of
-# 0.1, and ``inexact`` counts the results that aren't 0.1.
+# If ``x`` isn't much larger than ``q``, the error of ``x + (q - x)`` is small. Here
+# ``x`` has a thousand values, and ``q`` is always 0.1. ``error`` is in units of the
+# last binary digit of 0.1, and ``inexact`` counts the results that aren't 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
@@ -128,6 +128,10 @@ print(f"{inexact = }, {error.max().item() = }")
 assert inexact > 0
 assert 1 <= error.max().item() <= 4
 assert torch.equal(q + (x - x), q)
+z = torch.ones(1, device=device, requires_grad=True)
+q = 2 * z
+(q + (z - z.detach())).backward()
+assert z.grad.item() == 3  # 2 through q, 1 through z
 # sphinx_gallery_folded = "The code that compares"
 
 # %%
@@ -161,4 +165,4 @@ assert x.grad.item() == 1
 # --------
 # - ``x + (x.round() - x).detach()`` has the rounded value and the gradient of ``x``.
 # - Detach the whole difference, not only the rounded part.
-# - ``q + (x - x.detach())`` has exactly the value of ``q``. Detach ``q``.
+# - ``q + (x - x.detach())`` has exactly ``q``'s value for finite ``x``. Detach ``q``.

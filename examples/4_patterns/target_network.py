@@ -161,7 +161,7 @@ assert before == 0
 assert (after, copied) == (1.5, 1.5)
 
 # %%
-# Only the last loop updates the buffer. Run that loop after each soft update.
+# The last loop updates ``by_hand``'s buffer. Run that loop after each soft update.
 #
 # Remember
 # --------
