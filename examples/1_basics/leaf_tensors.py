@@ -41,8 +41,8 @@ assert x.grad is None
 # sphinx_gallery_tensor_map = "x, w, b, y"
 
 # %%
-# ``y`` isn't a leaf. Its gradient flows on to ``w`` and ``b`` and isn't kept. If you
-# read ``y.grad``, you get None and a warning. To keep it, see :doc:`retain_grad`.
+# ``y`` isn't a leaf. Its gradient flows on to ``w`` and ``b`` and isn't kept. To keep
+# it, see :doc:`retain_grad`.
 
 print(f"{y.retains_grad = }")
 assert not y.retains_grad
