@@ -160,9 +160,8 @@ assert model.weight.is_shared()
 # ``model.share_memory()`` moves CPU weights to shared memory. A graph can't be shared
 # (:ref:`send-to-process`).
 #
-# When a tensor moves to shared memory, its views move too, but NumPy arrays don't. An
-# array that ``numpy()`` made before the move points to freed memory. A tensor from
-# ``from_numpy`` no longer shares memory with its array (:ref:`q-persistent-workers`).
+# When a tensor moves to shared memory, its NumPy arrays don't. An array that ``numpy()``
+# made before the move may point to freed memory (:ref:`q-persistent-workers`).
 #
 # Remember
 # --------
