@@ -149,7 +149,7 @@ assert x.grad.item() == 10
 # Pass ``use_reentrant=False``
 # ----------------------------
 # With ``True``, the older way, the output requires grad only if the block's input does.
-# The input ``x`` doesn't, so ``net`` gets no gradient. PyTorch :ref:`only warns
+# Here ``x`` doesn't, so only ``new`` gives ``net`` a gradient. PyTorch :ref:`only warns
 # <checkpoint-no-grad-inputs>` (here the warning is off).
 
 net = nn.Linear(1, 1, device=device)
