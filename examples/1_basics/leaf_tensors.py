@@ -6,8 +6,8 @@
 Which tensors get a gradient? Leaf tensors
 ==========================================
 
-``backward()`` stores gradients in *leaf tensors* that require grad. These are the ones
-you created, not results computed from them.
+``backward()`` stores gradients in *leaf tensors* that require grad. A leaf is a
+tensor that no recorded operation computed, such as a weight that you create.
 """
 
 # sphinx_gallery_setup = True
