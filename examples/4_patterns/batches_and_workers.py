@@ -160,8 +160,8 @@ assert model.weight.is_shared()
 # ``model.share_memory()`` moves CPU weights to shared memory. A graph can't be shared
 # (:ref:`send-to-process`).
 #
-# When a tensor moves to shared memory, its NumPy arrays don't. An array that ``numpy()``
-# made before the move may point to freed memory (:ref:`q-persistent-workers`).
+# When a tensor moves to shared memory, its NumPy arrays don't. An older array
+# from ``numpy()`` may then point to freed memory (:ref:`q-persistent-workers`).
 #
 # Remember
 # --------
