@@ -6,8 +6,8 @@
 Use a tensor made in ``inference_mode``
 =======================================
 
-Outside ``inference_mode`` you can read an inference tensor, but an operation that
-modifies it in place or saves it for ``backward()`` raises. A clone that you make
+Outside ``inference_mode`` you can read an inference tensor, but an in-place operation
+on it raises, and so does one that saves it for ``backward()``. A clone that you make
 outside is a normal tensor.
 """
 
@@ -72,10 +72,10 @@ assert view.grad_fn is None
 #
 # What runs and what raises
 # -------------------------
-# An operation raises if it saves ``t`` or modifies it in place, also through a slice
-# (:doc:`what operations need <in_place_and_backward>`). ``w + t`` does neither,
-# and with grad mode off no operation saves a tensor. ``t`` can't require grad either.
-# With a clone of ``t``, all these operations run.
+# After the block, an operation raises if it saves ``t`` (:doc:`what operations need
+# <in_place_and_backward>`) or modifies ``t`` or its slice in place. ``w + t`` does
+# neither, and with grad mode off no operation saves a tensor. ``t.requires_grad_()``
+# also raises. With a clone of ``t``, all these operations run.
 
 calls = {
     "w + t": lambda t: w + t,

@@ -6,8 +6,8 @@
 Which tensors get a gradient? Leaf tensors
 ==========================================
 
-``backward()`` stores gradients in *leaf tensors* that require grad. These are the ones
-you created, not results computed from them.
+``backward()`` stores gradients in *leaf tensors* that require grad. A leaf is a
+tensor that no recorded operation computed, such as a weight that you create.
 """
 
 # sphinx_gallery_setup = True
@@ -41,8 +41,8 @@ assert x.grad is None
 # sphinx_gallery_tensor_map = "x, w, b, y"
 
 # %%
-# ``y`` isn't a leaf. Its gradient flows on to ``w`` and ``b`` and isn't kept. If you
-# read ``y.grad``, you get None and a warning. To keep it, see :doc:`retain_grad`.
+# ``y`` isn't a leaf. Its gradient flows on to ``w`` and ``b`` and isn't kept. To keep
+# it, see :doc:`retain_grad`.
 
 print(f"{y.retains_grad = }")
 assert not y.retains_grad

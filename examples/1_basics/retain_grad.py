@@ -45,7 +45,7 @@ assert w.grad.item() == 2 * h.grad.item()
 # %%
 # Without ``retain_grad()``, you read None and get a warning
 # ----------------------------------------------------------
-# Without ``retain_grad()``, the gradient of ``h`` flows on to ``w`` and is then freed.
+# Without ``retain_grad()``, the gradient of ``h`` flows on to ``w`` and isn't kept.
 
 w.grad = None
 h = x * w
@@ -112,9 +112,9 @@ assert v.grad is None
 #     - ``v.retains_grad = False, v.grad = tensor([1.])`` with ``v =
 #       w.detach().clone().requires_grad_()``
 #
-# The gradient was already freed, and after the call, reading ``v.grad`` doesn't even
-# warn. The next backward pass stores the gradient. (``clone`` doesn't save a tensor, so
-# a second backward pass through ``v`` works.)
+# The backward pass didn't keep the gradient. After the call, reading ``v.grad`` doesn't
+# even warn. The next backward pass stores the gradient. (``clone`` doesn't save a
+# tensor, so a second backward pass through ``v`` works.)
 
 y = x * w + v
 y.backward()
@@ -142,4 +142,4 @@ assert "requires_grad=False" in message
 # --------
 # - ``retain_grad()`` before ``backward()`` keeps the gradient of a non-leaf tensor.
 # - If gradients reach a tensor through several paths, autograd adds them.
-# - If you read None without a warning, you may have called ``retain_grad()`` too late.
+# - If ``v.grad`` is None without a warning, ``retain_grad()`` may have come too late.

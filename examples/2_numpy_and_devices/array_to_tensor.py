@@ -137,8 +137,8 @@ assert locked.tolist() == [5, 5]
 #
 # ``frombuffer`` reads bytes
 # --------------------------
-# :func:`torch.frombuffer` shares a C-contiguous buffer, such as a mapped file, and only
-# reads its bytes. Here the float64 number 1 becomes two float32 numbers.
+# :func:`torch.frombuffer` shares a C-contiguous buffer, such as a mapped file. It
+# takes the bytes as they are. Here the float64 number 1 becomes two float32 numbers.
 
 array = np.ones(1)
 wrong = torch.frombuffer(array, dtype=torch.float32)

@@ -26,8 +26,8 @@ print("This lesson runs on:", device)
 # ------------------------------------------------
 # Allocating 64 MiB usually only reserves addresses. The first write to each *page*,
 # often a block of 4 or 16 KiB, makes the system find memory for it. That's a *page
-# fault*. The system counts page faults, and the folded code reads this count before and
-# after a call. ``warm`` already has its pages, so a write to it hardly causes any.
+# fault*. The folded ``page_faults`` runs a call three times and returns the fewest page
+# faults. ``warm`` already has its pages, so a write to it causes hardly any faults.
 
 try:
     from resource import RUSAGE_SELF, getrusage
@@ -84,8 +84,8 @@ print(f"{numpy_faults = }")
 
 # %%
 # Your numbers may differ if all programs get larger pages, or with another allocator,
-# as on ARM Linux since PyTorch 2.10. Otherwise, on Linux, the folded code checks that a
-# clone causes a fault for each page and, with ``madvise``, NumPy's copy fewer.
+# as on ARM Linux since PyTorch 2.10. Otherwise, the folded code checks on Linux that
+# a clone causes a fault for each page, and NumPy's copy causes fewer with ``madvise``.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
@@ -141,9 +141,9 @@ plt.show()
 # %%
 # Reuse a buffer in a loop
 # ------------------------
-# If a loop needs only the newest copy, allocate a buffer once and write to it. Autograd
-# records ``copy_`` from a source that requires grad, so detach it. Otherwise the graph
-# grows with each write (:ref:`silent-buffer-graph`).
+# If a loop needs only the newest copy, allocate a buffer once and write to it. In grad
+# mode, autograd records ``copy_`` from a source that requires grad, and the graph grows
+# with each write. So detach the source (:ref:`silent-buffer-graph`).
 
 w = torch.ones(2, requires_grad=True)
 buffer = torch.empty(2)
@@ -160,6 +160,6 @@ assert wrong.grad_fn.next_functions[0][0] is not None
 # %%
 # Remember
 # --------
-# - A very large copy into new memory also takes time for a page fault on each page.
+# - A very large copy into new memory usually also takes time for page faults.
 # - In a loop, reuse one buffer for the newest copy: ``buffer.copy_(x.detach())``.
 # - On Linux, NumPy's copy can cause fewer faults, because it asks for larger pages.

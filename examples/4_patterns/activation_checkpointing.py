@@ -7,7 +7,7 @@ Save memory by running layers twice: ``checkpoint``
 ===================================================
 
 ``checkpoint(block, x, use_reentrant=False)`` keeps only the input of a block of layers,
-and runs it again in the backward pass. Several blocks take less memory and more time.
+and ``backward()`` runs the block again. Several blocks take less memory and more time.
 """
 
 # sphinx_gallery_setup = True
@@ -55,8 +55,8 @@ def count(gradient=None):
     counts.append(len(storages))
 
 
-def traced_block(x):
-    for _ in range(4):
+def traced_block(x, layers=4):
+    for _ in range(layers):
         x = x.sin()
         storages.add(x.untyped_storage())
         count()
@@ -64,18 +64,17 @@ def traced_block(x):
     return x
 
 
-y = x
-for _ in range(4):
-    y = traced_block(y)
-loss = y.sum()
-loss.backward()
+traced_block(x, 16).sum().backward()
 plain = counts.copy()
+counts.clear()
+y = checkpoint(traced_block, x, 16, use_reentrant=False)
+y.sum().backward()
+one_block = counts.copy()
 counts.clear()
 y = x
 for _ in range(4):
     y = checkpoint(traced_block, y, use_reentrant=False)
-loss = y.sum()
-loss.backward()
+y.sum().backward()
 extra = len(counts) - len(plain)
 plt.plot(plain + [0] * extra, label="plain")
 plt.plot(counts, label="checkpoints")
@@ -85,6 +84,7 @@ plt.xlabel("Step, forward and then backward")
 plt.ylabel("KiB of results")
 plt.show()
 assert max(plain) == 16
+assert max(one_block) == 16
 assert max(counts) < 8
 assert extra > 0
 # sphinx_gallery_folded = "The code that counts and draws"
@@ -93,13 +93,13 @@ assert extra > 0
 # %%
 # Plain, all 16 results stay until the backward pass comes to them. With checkpoints
 # only the inputs of the blocks stay, and the backward pass runs each block again. (One
-# block of all 16 layers would not lower the peak, as its second run keeps 16 results.)
+# block of all 16 layers doesn't lower the peak.)
 #
 # The second run updates BatchNorm again
 # --------------------------------------
 # By default both runs get the same random numbers from PyTorch, so dropout has the same
-# mask. But BatchNorm updates its averages twice. Here (on the CPU) the mean moves
-# halfway from 0 to 2, and halfway again (:ref:`q-checkpoint-batch-norm`).
+# mask. But BatchNorm in train mode updates its averages twice. Here (on the CPU) the
+# mean moves halfway from 0 to 2, and halfway again (:ref:`q-checkpoint-batch-norm`).
 
 norm = nn.BatchNorm1d(1, momentum=0.5)
 x = torch.tensor([[1.0], [3.0]])
@@ -149,7 +149,7 @@ assert x.grad.item() == 10
 # Pass ``use_reentrant=False``
 # ----------------------------
 # With ``True``, the older way, the output requires grad only if the block's input does.
-# The input ``x`` doesn't, so ``net`` gets no gradient. PyTorch :ref:`only warns
+# Here ``x`` doesn't, so only ``new`` gives ``net`` a gradient. PyTorch :ref:`only warns
 # <checkpoint-no-grad-inputs>` (here the warning is off).
 
 net = nn.Linear(1, 1, device=device)
@@ -165,5 +165,5 @@ assert net.weight.grad.item() == 1
 # Remember
 # --------
 # - A checkpoint keeps a block's inputs and runs the block again in the backward pass.
-# - Call ``backward()`` before the weights change. BatchNorm updates its averages twice.
+# - Call ``backward()`` before weights change. BatchNorm in train mode updates twice.
 # - Pass ``use_reentrant=False``. The weights then get gradients even if ``x`` doesn't.

@@ -7,8 +7,8 @@ Load batches: views, copies, workers
 ====================================
 
 A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker
-process sees writes made after its start only if the data is in shared memory, where the
-start methods ``spawn`` and ``forkserver`` move CPU tensors, but ``fork`` doesn't.
+process sees writes made after its start only if the data is in shared memory (``spawn``
+and ``forkserver`` move CPU tensors there, ``fork`` doesn't).
 """
 
 # sphinx_gallery_setup = True
@@ -157,16 +157,15 @@ assert model.weight.is_shared()
 # sphinx_gallery_folded = "The code that tries each start method"
 
 # %%
-# With ``model.share_memory()`` all processes can train the same weights. A graph can't
-# be shared (:ref:`send-to-process`).
+# ``model.share_memory()`` moves CPU weights to shared memory. A graph can't be shared
+# (:ref:`send-to-process`).
 #
-# When a tensor moves to shared memory, its views move too, but NumPy arrays don't. An
-# array that ``numpy()`` made before the move points to freed memory. A tensor from
-# ``from_numpy`` no longer shares memory with its array (:ref:`q-persistent-workers`).
+# When a tensor moves to shared memory, its NumPy arrays don't. An older array
+# from ``numpy()`` may then point to freed memory (:ref:`q-persistent-workers`).
 #
 # Remember
 # --------
-# - A sample is a view, so don't write to it in place. A batch is a copy of the samples.
+# - A ``TensorDataset`` sample is a view. Don't write to it in place. A batch is a copy.
 # - With ``fork``, a worker has its own copy of tensors that aren't in shared memory.
 # - Call ``share_memory_()`` before the workers start. Then all start methods share
 #   writes. Make arrays of the data after that call.

@@ -167,4 +167,4 @@ assert list(ends.values()) == numbers  # two raise
 # --------
 # - D's step uses ``net_d(fake.detach())``. G's next step uses ``net_d(fake)``.
 # - Zero each network's gradients right before its own backward pass.
-# - Real data doesn't need ``detach()``.
+# - Real data that doesn't require grad needs no ``detach()``.

@@ -141,4 +141,4 @@ assert static_out.tolist() == [14, 16]
 # --------
 # - Call ``static_in.copy_(x)`` before a replay and ``static_out.clone()`` after it.
 # - A replay doesn't read a new tensor, and ``detach()`` doesn't copy the result.
-# - After a cast or a move of the weights, record the graph again.
+# - If the weights get new memory, as in a cast, record the graph again.
