@@ -161,7 +161,7 @@ assert before == 0
 assert (after, copied) == (1.5, 1.5)
 
 # %%
-# The last loop updates ``by_hand``'s buffer. Run that loop after each soft update.
+# The last loop copies the buffers to ``by_hand``. Run it after each soft update.
 #
 # Remember
 # --------
