@@ -159,8 +159,8 @@ assert missing == ["0.weight", "0.bias"]
 #     - ``cuts = [], missing = []`` with ``return 2 * x`` in the place of ``return
 #       torch.full_like(x, 2 * x.item())``
 #
-# ``Twice`` cuts the graph. The hook can't report the first layer, because its input
-# doesn't require grad, or a layer whose own weights make its output require grad.
+# ``Twice`` cuts the graph. The hook can't report the first layer, whose input doesn't
+# require grad, or a layer whose own weights make its output require grad.
 #
 # Remember
 # --------
