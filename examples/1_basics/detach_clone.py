@@ -48,7 +48,7 @@ assert not s.requires_grad
 # -----------------
 # Look between the two calls. ``z`` still shares memory with ``w``. Only the result has
 # new memory, with as many bytes as the tensor. ``shares_memory`` (defined in Setup)
-# compares where their storages begin.
+# compares where two storages begin.
 
 z = w.detach()
 s = z.clone()
