@@ -123,8 +123,8 @@ assert "modified by an inplace" in message
 # Some writes don't increment the version counter. Examples are writes through
 # :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>` or ``.data``, and the step of an
 # optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but its
-# version stays the same. The optimizer subtracts ``lr`` times the gradient, which is
-# the value of ``x``, 2.
+# version stays the same. The gradient is 2, the value of ``x``, and the optimizer
+# subtracts ``lr`` times the gradient.
 
 before = w._version
 w.data[0] = 9.0
