@@ -115,6 +115,6 @@ assert y.grad_fn.name() == "AddBackward0"
 #
 # Remember
 # --------
-# - ``backward()`` adds to ``grad`` of the leaves it reaches that require grad.
+# - ``backward()`` adds to the ``grad`` of leaves that require grad, if it reaches them.
 # - A leaf has no ``grad_fn``, because no recorded operation computed it.
 # - A tensor that doesn't require grad is also a leaf, but its ``grad`` stays None.
