@@ -114,8 +114,8 @@ assert found["to_cpu"] == "cpu"
 # ``load_state_dict`` copies the values into the module's own parameters, on their
 # device and in their dtype. So create the model where you want it, then load.
 # An optimizer's ``load_state_dict`` converts Adam's averages to the device and dtype of
-# their parameter. If an average already has both, as on a CPU above, the optimizer
-# takes the loaded tensor itself.
+# their parameter. If an average already has both, as in the first load on a CPU, the
+# optimizer takes the loaded tensor itself.
 
 model.double()
 model.load_state_dict(checkpoint["model"])
