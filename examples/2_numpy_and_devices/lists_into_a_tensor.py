@@ -116,9 +116,8 @@ assert copied.tolist() == [0, 0]
 # %%
 # Which call is fastest for each list?
 # ------------------------------------
-# Each list has 16 rows of 256 numbers, on the CPU. Each time is divided by the time of
-# the first call for that list. The table has medians, as in
-# :doc:`../3_tips/why_a_copy_costs`.
+# Each list has 16 rows of 256 numbers, on the CPU. Each time is a median, divided by
+# the median of the first call for that list.
 
 arrays = list(np.ones((16, 256), dtype=np.float32))
 tensors = [torch.from_numpy(a) for a in arrays]
@@ -165,5 +164,5 @@ for calls in of_arrays, of_tensors, of_lists:
 # Remember
 # --------
 # - Arrays: ``torch.from_numpy(np.stack(arrays))``. Tensors: ``torch.stack(tensors)``.
-# - ``torch.tensor`` takes much longer for long lists, so use it for short ones.
+# - For long lists, ``torch.tensor`` takes much longer.
 # - Call ``np.array`` on a frame or an image, to get a copy.
