@@ -85,7 +85,7 @@ print(f"{numpy_faults = }")
 # %%
 # Your numbers may differ if all programs get larger pages, or with another allocator,
 # as on ARM Linux since PyTorch 2.10. Otherwise, on x86 Linux, the folded code checks
-# that a clone causes a fault for each page. With ``madvise``, NumPy's copy causes fewer.
+# that a clone causes a fault for each page. With ``madvise``, NumPy's copy has fewer.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
