@@ -6,8 +6,8 @@
 Does ``x.detach().clone().numpy()`` waste memory?
 =================================================
 
-Not on the CPU, where the clone is the only copy. On a GPU ``numpy()`` raises, and if
-you add ``.cpu()`` before it, the clone is one copy too many.
+Not on the CPU if you need a copy, because the clone is the only one. On a GPU
+``numpy()`` raises, and if you add ``.cpu()`` before it, the clone is one copy too many.
 """
 
 # sphinx_gallery_setup = True
@@ -24,9 +24,9 @@ print("This lesson runs on:", device)
 # %%
 # Count the bytes that a call allocates
 # -------------------------------------
-# ``count_mib`` counts the MiB that PyTorch allocates in a block and hasn't freed,
-# ``cpu`` on the CPU and ``new`` on CPU and GPU. ``gpu peak`` is the peak on the GPU.
-# ``MIB`` is ``2**20``.
+# ``count_mib`` counts the MiB that PyTorch allocates in a block and hasn't freed at its
+# end. ``cpu`` is for the CPU, ``new`` for CPU and GPU together, and ``gpu peak`` is the
+# peak on the GPU. ``MIB`` is ``2**20``.
 
 MIB = 2**20
 CPU = [ProfilerActivity.CPU]
@@ -125,14 +125,14 @@ assert of_to["gpu peak"] == 0
 # .. predict:: How much memory does each call need?
 #
 # On CUDA the clone wastes 4 MiB at the peak, not 40, because each clone is freed before
-# the next is made. If the tensors are on the CPU, the clone doesn't waste memory.
-# ``cpu`` doesn't copy there, so the clone is the only copy.
+# the next is made. If the tensors are on the CPU, ``cpu`` doesn't copy, so the clone is
+# the only copy.
 
 # %%
-# A slice with gaps, or an expanded tensor, needs one more copy on CUDA, because PyTorch
-# first `makes it contiguous on the GPU
+# A slice with gaps needs one more copy on CUDA, because PyTorch first `makes it
+# contiguous on the GPU
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
-# (That's from its source code. Without CUDA, the peak there is 0.)
+# (That's from its source code. Without CUDA, the peak is 0.)
 
 gaps = torch.ones(2 * MIB, device=device)[::2]
 with count_mib() as used:
@@ -162,5 +162,5 @@ assert rest["new"] == 0
 # Remember
 # --------
 # - ``clone`` allocates new memory. ``detach`` and ``numpy`` don't.
-# - For one copy on the CPU from any device, use ``x.detach().to("cpu", copy=True)``.
+# - For one copy on the CPU from CPU or GPU, use ``x.detach().to("cpu", copy=True)``.
 # - A temporary clone needs the memory of one tensor. Tensors that you keep add up.

@@ -84,8 +84,8 @@ print(f"{numpy_faults = }")
 
 # %%
 # Your numbers may differ if all programs get larger pages, or with another allocator,
-# as on ARM Linux since PyTorch 2.10. Otherwise, the folded code checks on Linux that
-# a clone causes a fault for each page, and NumPy's copy causes fewer with ``madvise``.
+# as on ARM Linux since PyTorch 2.10. Otherwise, on x86 Linux, the folded code checks
+# that a clone causes a fault for each page. With ``madvise``, NumPy's copy has fewer.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
@@ -94,7 +94,8 @@ settings = {"GLIBC_TUNABLES", "LD_PRELOAD"}
 settings.add("THP_MEM_ALLOC_ENABLE")
 changed = settings.intersection(os.environ)
 usual = len(files) > 0 and "[always]" not in policies
-if usual and not changed:
+x86 = os.uname().machine == "x86_64"
+if x86 and usual and not changed:
     policy = (system / "enabled").read_text()
     size = (system / "hpage_pmd_size").read_text()
     print("Policy:", policy.strip())
@@ -119,9 +120,8 @@ tensors = {"x": x, "warm": warm}
 times, labels = [], []
 for call, new in new_pages.items():
     runs = repeat(call, globals=tensors, number=1)
-    seconds = min(runs)
-    times.append(seconds)
-    ms = f"{1e3 * seconds:.1f} ms"
+    times.append(min(runs))
+    ms = f"{1e3 * min(runs):.1f} ms"
     labels.append(f"{ms}, {new:,} new pages")
 plt.figure(figsize=(4.6, 1.6))
 bars = plt.barh(list(new_pages), times)

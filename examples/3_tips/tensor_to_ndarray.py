@@ -104,8 +104,8 @@ for route in routes:  # NumPy has no bfloat16
 # %%
 # Only the last route copies both on the CPU and on CUDA. If you only read, or want to
 # share on the CPU, write ``t.numpy(force=True)``. The times of three copies are in
-# :doc:`the next lesson <cost_of_an_ndarray>`. NumPy has no bfloat16, so all nine raise
-# for it (:doc:`../2_numpy_and_devices/numpy_force`).
+# :doc:`cost_of_an_ndarray`. NumPy has no bfloat16, so all nine raise for it
+# (:doc:`../2_numpy_and_devices/numpy_force`).
 
 # %%
 # The order of the elements can differ

@@ -96,9 +96,9 @@ assert nodes[-1] == 0
 
 # %%
 # In training, ``backward()`` has freed the tensors that the graphs had saved, but the
-# nodes stay (:ref:`silent-loss-list`), so the leak is small and slow. In validation no
-# backward pass frees the saved batches. Use :class:`torch.no_grad` there.
-# ``total + loss`` chains all losses, ``min(best, loss)`` keeps one whole graph.
+# nodes stay (:ref:`silent-loss-list`). In validation no backward pass frees the saved
+# batches. Use :class:`torch.no_grad` there. ``total + loss`` chains all losses,
+# ``min(best, loss)`` keeps one whole graph.
 #
 # A running sum needs its own memory
 # ----------------------------------
@@ -123,7 +123,7 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 #
 # Start the sum with zeros and ``best`` with a detached clone. Log clones of the sum. A
 # list that has one tensor three times :doc:`shows its last value three times
-# <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps ``best`` on the device.
+# <../3_tips/expanded_tensors>`. :func:`torch.minimum` updates ``best`` without ``if``.
 
 total = torch.zeros((), device=device)
 best = losses[0].detach().clone()

@@ -166,5 +166,5 @@ assert mean_a.item() == 1
 # --------
 # - ``functional_call(net_b, net_a.state_dict(), (x,))`` lets B use A's weights without
 #   a copy and without a gradient for A.
-# - In-place writes keep the sharing. ``assign=True`` and casts break it.
+# - In-place writes keep the sharing. ``assign=True`` and a new dtype break it.
 # - Buffers are shared as well. In training mode, B's BatchNorm changes A's buffers.

@@ -126,9 +126,8 @@ assert code.grad.item() == -4
 # Compute the losses from the code itself
 # ---------------------------------------
 # The decoder gets ``z + (code - z).detach()``. Up to rounding, this sum has the code's
-# value, and its gradient goes to ``z`` (:doc:`straight_through`). Don't use this sum in
-# the two losses. If the codebook loss uses it instead of the code, ``z`` gets the
-# gradient, and the code doesn't get one.
+# value, and its gradient goes to ``z`` (:doc:`straight_through`). If the codebook loss
+# uses this sum instead of the code, the gradient goes to ``z``, not to the code.
 
 z.grad = None
 code.grad = None
