@@ -163,6 +163,6 @@ assert first.weight.dtype == torch.float32
 #
 # Remember
 # --------
-# - In float32, momentum takes the memory of the weights, Adam's averages twice that.
+# - Momentum takes as much memory as float32 weights, Adam's averages twice as much.
 # - Autograd keeps activations from the forward pass until ``backward()`` frees them.
-# - Autocast halves the activations that it casts, not the weights.
+# - Autocast halves the bytes of a linear layer's input and result, not of its weight.
