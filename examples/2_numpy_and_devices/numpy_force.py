@@ -103,7 +103,7 @@ assert dense.tolist() == [[1, 0], [0, 1]]
 # %%
 # NumPy's functions call ``numpy()`` without ``force``
 # ----------------------------------------------------
-# ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. Most of NumPy's functions do
+# ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. Many of NumPy's functions do
 # the same. From a list, they convert each tensor and copy all of them into a new array.
 
 t = torch.zeros(2)
@@ -127,7 +127,7 @@ assert many[0, 0] == 0
 # ``one`` shares the memory of ``t``.
 
 # %%
-# Most of NumPy's functions raise where ``numpy()`` raises. So convert first, as below.
+# Many of NumPy's functions raise where ``numpy()`` raises. So convert first, as below.
 # ``np.mean``, ``np.sum`` and ``np.max`` of one tensor always raise :ref:`another error
 # <numpy-axis>`. ``np.exp`` returns a *tensor*. NumPy 2 warns about that.
 

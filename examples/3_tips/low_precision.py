@@ -6,8 +6,8 @@
 What do float16 and bfloat16 lose?
 ==================================
 
-A cast to bfloat16 makes a copy with fewer digits, so 257 becomes 256 and small updates
-are lost. Keep weights, sums and averages in float32, and cast copies for the layers.
+bfloat16 loses digits (257 becomes 256) and small updates, and float16 also loses small
+gradients. Keep weights, sums and averages in float32, and cast copies for the layers.
 """
 
 # sphinx_gallery_setup = True

@@ -119,7 +119,7 @@ assert rows[2] == [2, 2, 4, 0, 8]
 #
 # Adam keeps two tensors for each weight, plain SGD none
 # ------------------------------------------------------
-# Of a weight's size, plain SGD keeps no tensor, SGD with momentum one and Adam two.
+# Plain SGD keeps no tensor of a weight's size, SGD with momentum one and Adam two.
 
 momentum = SGD(weights, lr=0.1, momentum=0.9)
 adam = Adam(weights, lr=0.1)
@@ -163,6 +163,6 @@ assert first.weight.dtype == torch.float32
 #
 # Remember
 # --------
-# - In float32, Adam's averages take twice the memory of the weights, momentum once.
+# - Momentum takes as much memory as float32 weights, Adam's averages twice as much.
 # - Autograd keeps activations from the forward pass until ``backward()`` frees them.
-# - Autocast halves the activations that it casts, not the weights.
+# - Autocast halves the bytes of a linear layer's input and result, not of its weight.

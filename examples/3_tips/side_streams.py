@@ -137,7 +137,7 @@ assert both == [2]
 # %%
 # Instead of ``record_stream`` you can call ``side.wait_stream(current)``, after you
 # queue the work that reads ``x``, but before ``x`` is freed. Then the next copy on
-# ``side`` waits for all work queued so far, so it overlaps with less of it.
+# ``side`` waits for all work queued on ``current`` so far.
 #
 # Copy a result back to the CPU
 # -----------------------------
