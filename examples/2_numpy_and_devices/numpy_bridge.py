@@ -6,8 +6,8 @@
 Share memory with NumPy: ``numpy`` and ``from_numpy``
 =====================================================
 
-:meth:`~torch.Tensor.numpy` doesn't copy. The array shares the tensor's memory, and
-autograd doesn't notice what NumPy writes.
+Without ``force=True``, :meth:`~torch.Tensor.numpy` doesn't copy. The array shares the
+tensor's memory, and autograd doesn't notice what NumPy writes.
 """
 
 # sphinx_gallery_setup = True

@@ -73,8 +73,8 @@ assert not np.shares_memory(before, kept)
 # -----------------------------
 # :func:`torch.from_dlpack` takes a tensor or array of any library that supports DLPack,
 # and shares its memory. The result has its own version counter, so autograd doesn't
-# notice a write to the result (:ref:`silent-numpy-write`). The correct gradient is 2.
-# The write to ``alias`` changes ``w``, but not ``copied``.
+# notice a write to the result (:ref:`silent-numpy-write`). The write to ``alias``
+# changes ``w``, but not ``copied``. The correct ``w.grad`` is 2.
 
 w = torch.ones(2, device=device)
 w.requires_grad_()
@@ -100,8 +100,8 @@ assert alias._version > 0
 # A model that shares an array's memory
 # -------------------------------------
 # You can also share on purpose. This layer's weight uses the memory of an array. NumPy
-# can then set the weight, and a training step changes the array. Only write to the
-# array after a step and before the next forward pass.
+# can then set the weight, and a training step changes the array. Don't write to the
+# array between a forward pass and its ``backward()``.
 
 array = np.ones((1, 2), dtype=np.float32)
 shared = torch.from_dlpack(array)

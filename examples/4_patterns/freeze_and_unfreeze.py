@@ -36,7 +36,7 @@ print(f"{w.item() = }, {w.grad = }")
 assert w.item() == 0.5
 
 # %%
-# Each bar of the chart names the gradient at the next step and the optimizer or option.
+# Each weight takes a step, then is frozen and set to 1. A bar names the next gradient.
 
 SGD, Adam = torch.optim.SGD, torch.optim.Adam
 settings = [
@@ -105,8 +105,8 @@ class StaysFrozen(Model):
 models = Model(), StaysFrozen()
 
 # %%
-# BatchNorm gets the batch 1 and 3, so momentum 0.5 takes its mean from 0 halfway to 2.
-# Dropout gets 1000 ones. Each model is in ``eval()`` first, then in ``train()`` (CPU).
+# The batch is 1 and 3. In training mode, momentum 0.5 moves the mean from 0 halfway to
+# 2. Dropout gets 1000 ones. Each model is in ``eval()`` first, then in ``train()``.
 
 batch = torch.tensor([[1.0], [3.0]])
 print("class | training | mean | drops")

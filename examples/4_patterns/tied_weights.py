@@ -164,6 +164,6 @@ assert out.weight[1].item() == 3
 #
 # Remember
 # --------
-# - ``out.weight = inp.weight`` ties. ``nn.Parameter(inp.weight)`` makes a second one.
+# - ``out.weight = inp.weight`` ties. ``nn.Parameter(inp.weight)`` doesn't.
 # - ``deepcopy``, casts and ``load_state_dict`` keep the tie, ``to("meta")`` doesn't.
 # - After ``assign=True`` or ``to_empty``, tie again, and then make the optimizer.
