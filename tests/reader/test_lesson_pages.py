@@ -1,7 +1,7 @@
 """A lesson's page and downloads are what its script says, prints and draws.
 
-Sampled, unless all is to be tried: of lessons that time for seconds, one for each
-library that times runs here, and one notebook is executed.
+Sampled, unless all is to be tried: two lessons that time for seconds are not run here,
+and one notebook is executed.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
-import sys
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -256,17 +254,10 @@ def test_names_in_code_lead_to_their_documentation(site: Path) -> None:
     assert linked["x.numpy"] == f"{torch}torch.Tensor.numpy.html#torch.Tensor.numpy"
 
 
-# The first of each section runs in a Python of its own, the others in a fork of one
-# that has imported torch. Their code is the same.
-FIRST = list({script.parent.name: script for script in reversed(SCRIPTS)}.values())
-TIMING = {
-    script: found[0]
-    for script in reversed(SCRIPTS)
-    if (found := re.findall("import perfplot|torch.utils.bench", script.read_text()))
-}
-ONE_OF_EACH = {*{library: script for script, library in TIMING.items()}.values()}
-OTHERS = set() if EVERYTHING else TIMING.keys() - ONE_OF_EACH
-ALONE = [script for script in SCRIPTS if script not in OTHERS]
+# These take the longest; others time as they do.
+LONG = () if EVERYTHING else ("measure_a_copy", "why_a_copy_costs")
+RUN = [script for script in SCRIPTS if script.stem not in LONG]
+NOTEBOOKS = SCRIPTS[::12] if EVERYTHING else [script_of("detach")]
 
 
 def compare(site: Path, script: Path, printed: str) -> None:
@@ -310,7 +301,7 @@ def test_downloads_are_the_script_without_its_markers(script: Path, site: Path) 
     assert ast.dump(ast.parse("\n".join(code))) == ast.dump(whole)
 
 
-@pytest.mark.parametrize("script", ALONE, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)
 def test_a_script_runs_alone_and_prints_its_page(
     script: Path, site: Path, tmp_path: Path
 ) -> None:
@@ -318,18 +309,11 @@ def test_a_script_runs_alone_and_prints_its_page(
     copy.write_bytes(downloads_of(page_of(site, script))[".py"].read_bytes())
     empty.mkdir()
     environment = {"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"} | QUIET
-    if script not in FIRST:
-        printed = in_fresh_process(run_as_a_reader, copy, empty, environment)
-    else:
-        options = {"capture_output": True, "text": True, "timeout": PATIENCE}
-        command = [sys.executable, copy]
-        done = subprocess.run(command, cwd=empty, env=environment, **options)
-        assert done.returncode == 0, done.stderr
-        printed = done.stdout
+    printed = in_fresh_process(run_as_a_reader, copy, empty, environment)
     compare(site, script, printed)
 
 
-@pytest.mark.parametrize("script", FIRST if EVERYTHING else FIRST[1:2])
+@pytest.mark.parametrize("script", NOTEBOOKS)
 def test_a_notebook_executes_and_prints_its_page(
     script: Path, site: Path, tmp_path: Path
 ) -> None:
