@@ -1,28 +1,20 @@
-"""A site that knows where it is hosted, and the files that its hosts read."""
+"""A site that knows where it is hosted."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
-from reading import ROOT, pages_in, soup
+from reading import pages_in, soup
 from sites import TinySite, lesson, new_tiny_site
 from tensor_copies.gallery.machine import this_machine
 
 ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
 HOSTED = {"SITE_URL": ADDRESS.rstrip("/"), "SITE_REPOSITORY": REPOSITORY}
-HOSTING = {
-    ".readthedocs.yaml": "vendor.readthedocs",
-    ".github/dependabot.yml": "vendor.dependabot",
-    ".github/workflows/site.yml": "vendor.github-workflows",
-    ".github/workflows/weekly.yml": "vendor.github-workflows",
-}
 LESSON = "auto_examples/1_first/one"
 
 
@@ -117,9 +109,3 @@ def test_the_development_version_sends_readers_to_the_stable_one(
         assert page.select_one(".announcement a")["href"] == ADDRESS
         assert page.select('meta[name="robots"][content="noindex"]')
     assert not (dev.html / "sitemap.xml").exists()
-
-
-@pytest.mark.parametrize("path", HOSTING)
-def test_a_host_understands_its_file(path: str) -> None:
-    check = sys.executable, "-m", "check_jsonschema", "--builtin-schema", HOSTING[path]
-    subprocess.run([*check, ROOT / path], check=True)
