@@ -29,6 +29,7 @@ def test_why_two_share_or_do_not() -> None:
     odd, net = even.as_strided(even.shape, (2,), 1), torch.nn.Linear(2, 2)
     other, copied, state = copy.deepcopy(net), a.clone(), net.state_dict()
     other.bias = net.bias
+    left, right = map(torch.from_numpy, np.split(np.arange(8.0), 2))
     told = {
         sharing(norm, a): "norm is a view of a: offset 0, stride (1,)",
         sharing(a, b): "b is a view of a: offset 4, stride (1,)",
@@ -44,6 +45,7 @@ def test_why_two_share_or_do_not() -> None:
             "odd has offset 1, stride (2,)"
         ),
         sharing(a, copied): "no: copied has its own memory",
+        sharing(left, right): "no: right has its own memory",  # side by side
         sharing(a, m): "no, because of m: it has no data",
         sharing(net, [a]): "no: nothing in [a] shares memory with net",
         sharing(masked, a): "not known, because of masked: it wraps other tensors",
