@@ -150,20 +150,6 @@ def test_cures_of_a_tensor_on_a_gpu_are_those_of_a_gpu(site: Path) -> None:
     assert costs[0] == "has its own memory"
 
 
-def test_wrong_and_right_stand_side_by_side_where_there_is_room(visit: Any) -> None:
-    page = visit("silent_mistakes.html")
-    for width in (899, 900):
-        page.set_viewport_size({"width": width, "height": 900})
-        for pair in page.locator(".pair").all()[::5]:
-            sides = (pair.locator(side) for side in (".wrong", ".right"))
-            wrong, right = (side.bounding_box() for side in sides)
-            beside, below = wrong["x"] + wrong["width"], wrong["y"] + wrong["height"]
-            if width < 900:
-                assert right["y"] >= below
-            else:
-                assert right["x"] >= beside and abs(right["y"] - wrong["y"]) <= 1
-
-
 def test_silent_mistakes_open_on_a_phone_for_who_asks(visit: Any) -> None:
     page = visit("silent_mistakes.html", viewport=PHONE)
     assert page.evaluate(OPEN) == []

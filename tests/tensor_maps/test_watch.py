@@ -20,7 +20,6 @@ import pytest
 import torch
 from running import python, ran, told
 from tensor_maps import Steps, steps, tensor_map
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -288,8 +287,6 @@ def test_modes_transforms_and_compilers_see_the_programs_own_calls() -> None:
         words.extend(told(seen))
         return z
 
-    assert len(make_fx(watched)(torch.ones(2)).graph.nodes) == 4
-    words.clear()
     result = torch.func.vmap(torch.func.grad(watched))(torch.ones(2, 3))
     assert result.tolist() == [[2, 2, 2]] * 2
     assert words and all("inside a transform of torch.func" in one for one in words)
