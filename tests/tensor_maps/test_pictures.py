@@ -261,9 +261,6 @@ def test_rows_of_a_matrix_writes_and_devices_are_seen() -> None:
     picture = ElementTree.fromstring(made.svg())
     assert f"2 {TIMES} 3" in " ".join(texts_of(picture))
     cells = with_class(picture, "tm-cell")[:6]
-    lefts = [float(cell[0].get("x", "")) for cell in cells]
-    steps = [b - a for a, b in itertools.pairwise(lefts)]
-    assert steps[2] > steps[0] == steps[1] == steps[3] == steps[4]
     changed = ["changed" in cell.get("class", "") for cell in cells]
     assert changed == [0, 0, 1, 0, 0, 0] and "on cpu" not in texts_of(picture)
     observed["storages"][1]["device"] = "cuda"
@@ -321,12 +318,9 @@ def test_stems_and_bars_lead_to_the_cells_that_are_held() -> None:
     held = [[at for start in bar for at, box in enumerate(cells)
              if box[0] < float(start) + 9 < box[2]] for bar in starts]  # fmt: skip
     assert [1, 3, 5] in held, starts
-    # What no name holds is faint; many names hang on one rail.
-    faint = ["opacity" in cell.attrib
-             for cell in with_class(drawn({"odd": x[1::2]}), "tm-cell")]  # fmt: skip
-    assert faint == [True, False] * 3
-    rail = tags_of(drawn({f"name{n}": x[:] for n in range(8)}, width=280)).values()
-    assert len(rail) == 8 > sum("V" in tag[0].get("d", "") for tag in rail)
+    # What no name holds is faint.
+    cells = with_class(drawn({"odd": x[1::2]}), "tm-cell")
+    assert ["opacity" in cell.attrib for cell in cells] == [True, False] * 3
 
 
 def test_captions_say_what_is_one() -> None:

@@ -101,26 +101,8 @@ def test_generators_are_watched_while_they_run() -> None:
     assert rows(seen)[0] == "a = 1"
 
 
-def test_coroutines_and_threads_have_their_own_steps() -> None:
-    found = {}
-
-    async def wait(number: int, turns: list, after: int | None) -> None:
-        with steps() as seen:
-            print("begins", number)
-            await (turns[after].wait() if after is not None else asyncio.sleep(0))
-            print("ends", number)
-        found[number] = rows(seen)
-        turns[number].set()
-
-    async def main() -> None:
-        turns = [asyncio.Event() for _ in range(3)]
-        await asyncio.gather(*(wait(k, turns, [2, None, 1][k]) for k in range(3)))
-
-    asyncio.run(main())
-    assert list(found) == [1, 2, 0]  # the order in which they ended
-    for number, (first, _, last) in found.items():
-        assert (first[-8:], last[-6:]) == (f"begins {number}", f"ends {number}")
-    together = threading.Barrier(3)
+def test_threads_have_their_own_steps() -> None:
+    found, together = {}, threading.Barrier(3)
 
     def work(number: int) -> None:
         with steps() as seen:
