@@ -177,21 +177,6 @@ def test_functions_are_followed_where_that_is_asked() -> None:
 # Names, sources and objects are as without us -----------------------------------------
 
 
-def test_the_names_of_a_class_and_of_locals_stay() -> None:
-    class Held:
-        with steps() as seen:
-            rate = 0.1
-            w = torch.ones(2)
-        k = w + 1
-
-    assert Held.rate == 0.1 and Held.k[0] == 2
-    assert told(Held.seen)[1] == "w is new, with its own memory."
-    saved = locals()
-    with steps():
-        b = Held.w * 2
-    assert "Held" in saved and b[0] == 2
-
-
 def test_nothing_is_kept_alive() -> None:
     def fails() -> None:
         kept.append(weakref.ref(big := torch.ones(5)))
