@@ -134,16 +134,11 @@ def code_lines(script: Path) -> list[tuple[int, str]]:
     return lines
 
 
-def without_numbers(text: str) -> str:
-    """Return a text with each number, and the blanks before it, as ``#``."""
-    return re.sub(r"\s*\d+(\.\d+)?", " #", text)
-
-
 def subjects(text: str) -> list[str]:
     """Return what each line of measured output is about: its first word."""
     text = re.sub("-{3,}", "---", text)  # a rule is as long as the longest number
     lines = [line for line in text.splitlines() if line.strip()]
-    return [without_numbers(line.split()[0]) for line in lines]
+    return [re.sub(r"\d+(\.\d+)?", "#", line.split()[0]) for line in lines]
 
 
 def axe_of(tab: Any) -> list[list[str]]:

@@ -1,30 +1,20 @@
-"""A site that knows where it is hosted, and the files that its hosts read."""
+"""A site that knows where it is hosted."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urljoin, urlsplit
 
-import nox
 import pytest
-from packaging.requirements import Requirement
-from reading import ROOT, pages_in, soup
+from reading import pages_in, soup
 from sites import TinySite, lesson, new_tiny_site
 from tensor_copies.gallery.machine import this_machine
 
 ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
 HOSTED = {"SITE_URL": ADDRESS.rstrip("/"), "SITE_REPOSITORY": REPOSITORY}
-HOSTING = {
-    ".readthedocs.yaml": "vendor.readthedocs",
-    ".github/dependabot.yml": "vendor.dependabot",
-    ".github/workflows/site.yml": "vendor.github-workflows",
-    ".github/workflows/weekly.yml": "vendor.github-workflows",
-}
 LESSON = "auto_examples/1_first/one"
 
 
@@ -119,25 +109,3 @@ def test_the_development_version_sends_readers_to_the_stable_one(
         assert page.select_one(".announcement a")["href"] == ADDRESS
         assert page.select('meta[name="robots"][content="noindex"]')
     assert not (dev.html / "sitemap.xml").exists()
-
-
-@pytest.mark.parametrize("path", HOSTING)
-def test_a_host_understands_its_file(path: str) -> None:
-    check = sys.executable, "-m", "check_jsonschema", "--builtin-schema", HOSTING[path]
-    subprocess.run([*check, ROOT / path], check=True)
-
-
-@pytest.mark.parametrize("python", ["3.11", "3.13"])
-def test_the_lock_pins_what_the_groups_ask_for(python: str) -> None:
-    here = {"python_version": python, "python_full_version": f"{python}.9"}
-    lines = (ROOT / "constraints.txt").read_text().splitlines()[1:]
-    pins = {
-        pin.name: str(pin.specifier).removeprefix("==")
-        for pin in map(Requirement, lines)
-        if pin.marker is None or pin.marker.evaluate(here)
-    }
-    project = nox.project.load_toml(ROOT / "pyproject.toml")
-    groups = nox.project.dependency_groups(project, "tests", "live", "lint", "hosted")
-    for asked in map(Requirement, groups):
-        name = re.sub(r"[-_.]+", "-", asked.name).lower()
-        assert pins.get(name, "0") in asked.specifier, "run `nox -s lock`"

@@ -229,13 +229,9 @@ def test_a_fragment_has_no_bare_verdict(tab: Any) -> None:
     for typed, said in {
         line: [".permute(2, 0, 1) shares memory", ".float() copies, unless",
                '.to("cuda") copies, unless'],
-        "h = net.sigmoid().detach().tolist()": [".detach() shares memory", ".tolist()"],
         "k = hit.detach().sum(0)": ["Up to hit.detach(): ", "Not read: .sum(0)."],
-        "total += np.prod(p.detach().shape)": ["Up to p.detach(): "],
         "y = net.c.float()": ["If net.c is a tensor and float32: y is x itself",
                               "If it is bfloat16: y is a copy"],
-        "y = logits.cpu()": ["If logits is on the CPU: y is x itself",
-                              "If it is on a GPU: "],
         "total += loss": ["If total is a tensor: "],
         "b = model": ["b is the same object as model"],
     }.items():  # fmt: skip
@@ -244,10 +240,9 @@ def test_a_fragment_has_no_bare_verdict(tab: Any) -> None:
         assert all(part in headline for part in said), (typed, headline)
         # The reader's own line is what stands there in large letters.
         assert tab.inner_text(CODE).startswith(typed), typed
-    for typed in ("w -= lr * w.grad", "net.weight += 1", "x.add_(1)"):
-        tab.fill(TYPED, typed)
-        offered = tab.locator(READ).get_by_role("button").inner_text()
-        assert offered.endswith("in no_grad"), typed
+    tab.fill(TYPED, "w -= lr * w.grad")
+    offered = tab.locator(READ).get_by_role("button").inner_text()
+    assert offered.endswith("in no_grad")
 
 
 def test_what_is_not_read_is_said_and_nothing_else_is_shown(tab: Any) -> None:

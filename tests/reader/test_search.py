@@ -113,14 +113,9 @@ def test_each_section_is_known_and_found_by_heading_and_phrase(
         ("clone or detach", ["x.clone()", "x.detach()"]),
         # What it does depends on the dtype: there is a card for each.
         ("late = net.inv_freq.float()", ["x.float()", "h.float()"]),
-        ("torch.tensor vs torch.Tensor", ["torch.tensor(a)", "torch.Tensor(a)"]),
         # No card for another call than that which was asked for.
         ("x.to(torch.uint8)", []),
-        ("model.to(torch.bfloat16)", []),
-        ("torch.as_tensor(arr, dtype=torch.float64)", []),
-        ("total += float(loss)", []),
         ("model.eval() or torch.no_grad()?", []),
-        ("copy vs view", []),
         ("how do I copy a tensor", []),
     ],
 )

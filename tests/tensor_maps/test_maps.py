@@ -6,7 +6,6 @@ import re
 from collections import deque, namedtuple
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,25 +25,8 @@ class Batch:
     rows: torch.Tensor
 
 
-class Loud(list):
-    """A list of which no code may be run."""
-
-    def __iter__(self) -> Any:
-        raise AssertionError
-
-    __len__ = __getitem__ = __getattribute__ = __str__ = __repr__ = __iter__
-
-
 def entry(observed: dict, name: str) -> dict:
     return next(seen for seen in observed["tensors"] if name in seen["names"])
-
-
-def window_of(observed: dict, name: str) -> tuple[dict, int]:
-    """Return the window of a tensor, and the bytes of its storage."""
-    number = observed["tensors"].index(entry(observed, name))
-    storage = observed["storages"][entry(observed, name)["storage"]]
-    (window,) = (one for one in storage["windows"] if one["tensor"] == number)
-    return window, storage["bytes"]
 
 
 def names(shown: TensorMap) -> list[str]:
@@ -87,49 +69,28 @@ def test_ways_through_what_has_no_name_to_copies_and_to_where_a_walk_ended() -> 
     assert (z["reaches"], z["reaches_unnamed"], z["reaches_more"]) == ([2], 1, False)
 
 
-def test_windows_of_arrays_go_backwards_and_between_elements() -> None:
-    array = np.arange(6, dtype=np.float32).reshape(2, 3)
-    packed = np.zeros(3, dtype=[("k", "i1"), ("v", "<f4")])
-    cast = np.ones(1, np.float32).view(np.int32)
-    named = {"array": array, "back": array[::-1, ::2], "v": packed["v"], "cast": cast}
-    observed = observe(named)
-    assert window_of(observed, "back")[0]["runs"] == [[0, 4], [8, 16], [20, 24]]
-    window, _ = window_of(observed, "v")
-    assert (window["offset"], window["strides"]) == (None, None)
-    assert [storage["cells"] for storage in observed["storages"]] == [
-        *(["0", "1", "2", "3", "4", "5"], None, ["1065353216"])
-    ]
-    # A large one with a small one inside, which ends before a third begins.
-    large = np.zeros(40)
-    parts = {"small": torch.from_numpy(large[1:3]), "end": torch.from_numpy(large[30:])}
-    assert len(observe({**parts, "large": large})["storages"]) == 1
-
-
 @pytest.mark.filterwarnings("ignore")  # of prototypes
 def test_what_wraps_tensors_or_has_no_data_says_so() -> None:
     exec(TEXT["begin"], begin := {})
-    wrapped, base, lazy = begin["Wrapper"], torch.ones(2), torch.ones(2)
-    sparse, rows = torch.eye(2).to_sparse_csr(), [torch.ones(2), torch.ones(1)]
-    nested = torch.nested.nested_tensor(rows, layout=torch.jagged)
+    base, sparse = torch.ones(2), torch.eye(2).to_sparse_csr()
+    nested = torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged)
+    kept = torch.ones(2)
+    lazy = kept._lazy_clone()
     observed = observe({
-        "base": base, "view": base[1:], "wrapper": wrapped(wrapped(base)),
-        "sparse": sparse, "values": sparse.values(), "columns": sparse.col_indices(),
-        "nested": nested, "parts": nested.values(), "alone": rows[0],
-        "meta": torch.ones(2, device="meta"), "masked": torch.masked.as_masked_tensor(
-            base, base > 0), "lazy": lazy, "clone": lazy._lazy_clone(),
+        "base": base, "view": base[1:], "wrapper": begin["Wrapper"](base),
+        "sparse": sparse, "values": sparse.values(), "nested": nested,
+        "meta": torch.ones(2, device="meta"), "lazy": lazy,
     })  # fmt: skip
     said = {seen["names"][0]: seen["memory"] for seen in observed["tensors"]}
     assert said == {
         "base": "a part of wrapper", "view": "a part of wrapper",
-        "wrapper": "it wraps other tensors", "masked": "it wraps other tensors",
-        "sparse": "no storage (layout sparse_csr, Tensor)", "alone": "",
-        "values": "a part of sparse", "columns": "a part of sparse",
-        "nested": "a nested tensor (layout jagged)", "parts": "a part of nested",
-        "meta": "it has no data", "lazy": "it is copied when it is first written to",
-        "clone": "it is copied when it is first written to",
+        "wrapper": "it wraps other tensors", "values": "a part of sparse",
+        "sparse": "no storage (layout sparse_csr, Tensor)",
+        "nested": "a nested tensor (layout jagged)", "meta": "it has no data",
+        "lazy": "it is copied when it is first written to",
     }  # fmt: skip
     on_storage = {n for n in said if entry(observed, n)["storage"] is not None}
-    assert on_storage == {*("base", "view", "values", "columns", "parts", "alone")}
+    assert on_storage == {"base", "view", "values"}
     assert torch._C._is_cow_tensor(lazy)
 
 
@@ -147,9 +108,7 @@ def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> Non
         "run": SimpleNamespace(net=net, optimizer=optimizer, x=x, step=1), "_": x,
         "In": [x], "long": [1.0] * 10**6, "many": [x] * 250,
     }  # fmt: skip
-    namespace |= {"batch": Batch(x), "loud": Loud([x])}
-    namespace["objects"] = np.empty(1, dtype=object)
-    namespace["objects"][0] = Loud()
+    namespace["batch"] = Batch(x)
     namespace["loop"] = [namespace["d"]]
     namespace["loop"].append(namespace["loop"])
     found = find(namespace, {"optimizer"})
@@ -159,18 +118,9 @@ def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> Non
     }
     inside = {"['a'][0][0]", "[(1, 'b')]", "[x]"}
     many = {f"many[{n}]" for n in (*range(50), *range(200, 250))}
-    assert set(found.values) == {
+    assert {*found.values} == tensors | state | many | {
         *("x", "q[1]", "pair.first", "pair.second[0]", "best.values", "best.indices"),
-        *(
-            "loud[0]",
-            "objects",
-            "net.cache[0]",
-            "run.x",
-            "batch.rows",
-            *tensors,
-            *state,
-            *many,
-        ),
+        *("net.cache[0]", "run.x", "batch.rows"),
         *(f"{name}{path}" for name in ("d", "loop[0]") for path in inside),
     }
     assert found.asked == state

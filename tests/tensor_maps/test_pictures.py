@@ -237,15 +237,11 @@ def test_each_sign_is_where_it_was_seen_and_nowhere_else() -> None:
     for named, more, signs, said in (  # cuts, arcs, copies, crosses
         (article(), {}, (1, 2, 0, 0), "gradient stops"),
         (article(), {"width": 280}, (1, 2, 0, 0), "gradient stops"),
-        (article(), {"names": ["w", "z"]}, (1, 0, 0, 0), "z"),
-        ({"v": w.clone(), "w": w}, {}, (0, 1, 1, 0), "copied"),
         ({"w": w, "v": w.clone().unsqueeze(0)}, {}, (0, 1, 1, 0), "gradient"),
         (plain, {}, (0, 0, 0, 0), "c"),
         (plain, {"copies": [("x", "c")]}, (0, 0, 1, 0), "copied"),
-        ({"x": x, "y": x}, {}, (0, 0, 0, 0), "x, y"),
         ({"x": w}, raises, (0, 0, 0, 1), "RuntimeError"),
         ({"x": w, "y": w * 2}, raises, (0, 1, 0, 1), "RuntimeError"),
-        (parts, {}, (0, 0, 0, 0), "bias"),
         ({**parts, "cut": parts["weight"].detach()[1:]}, {}, (1, 0, 0, 0), "cut"),
     ):
         drawing, picture = draw_scene(observe(named), **more), drawn(named, **more)
@@ -265,9 +261,6 @@ def test_rows_of_a_matrix_writes_and_devices_are_seen() -> None:
     picture = ElementTree.fromstring(made.svg())
     assert f"2 {TIMES} 3" in " ".join(texts_of(picture))
     cells = with_class(picture, "tm-cell")[:6]
-    lefts = [float(cell[0].get("x", "")) for cell in cells]
-    steps = [b - a for a, b in itertools.pairwise(lefts)]
-    assert steps[2] > steps[0] == steps[1] == steps[3] == steps[4]
     changed = ["changed" in cell.get("class", "") for cell in cells]
     assert changed == [0, 0, 1, 0, 0, 0] and "on cpu" not in texts_of(picture)
     observed["storages"][1]["device"] = "cuda"
@@ -325,12 +318,9 @@ def test_stems_and_bars_lead_to_the_cells_that_are_held() -> None:
     held = [[at for start in bar for at, box in enumerate(cells)
              if box[0] < float(start) + 9 < box[2]] for bar in starts]  # fmt: skip
     assert [1, 3, 5] in held, starts
-    # What no name holds is faint; many names hang on one rail.
-    faint = ["opacity" in cell.attrib
-             for cell in with_class(drawn({"odd": x[1::2]}), "tm-cell")]  # fmt: skip
-    assert faint == [True, False] * 3
-    rail = tags_of(drawn({f"name{n}": x[:] for n in range(8)}, width=280)).values()
-    assert len(rail) == 8 > sum("V" in tag[0].get("d", "") for tag in rail)
+    # What no name holds is faint.
+    cells = with_class(drawn({"odd": x[1::2]}), "tm-cell")
+    assert ["opacity" in cell.attrib for cell in cells] == [True, False] * 3
 
 
 def test_captions_say_what_is_one() -> None:
@@ -339,12 +329,9 @@ def test_captions_say_what_is_one() -> None:
     for named, said in (
         ({"x": x, "same": x}, "x and same are the same object."),
         ({"x": x, "y": y}, f"x and y {cut} y."),
-        ({"z": z}, "z has its own memory."),
         ({"z": z, "x": x}, "z and x don't share memory."),
-        ({n: z.clone() for n in "abcdef"}, "These tensors don't share memory."),
         ({"x": x, "c": c, "e": x.clone()}, "c and e are copies of x."),
         ({"x": x, "s": x, "c": c}, "x and s are the same object. c is a copy of x."),
-        ({"x": x, "c": c.unsqueeze(0).view(-1)}, "c is a copy of x."),
         ({"c": c, "d": c.detach()}, f"c and d {cut} d."),
         ({"d": c.detach(), "c": c}, f"d and c {cut} d."),
     ):
@@ -366,12 +353,9 @@ def test_a_grid_has_what_a_view_reads_in_its_own_shape() -> None:
     row = torch.arange(2)
     for view, cells, again in (
         (x.t(), "031425", 0),
-        (x[:, 1:], "1245", 0),
         (row.expand(3, 2), "010101", 4),
-        (x[0, 0].expand(3), "000", 2),
         (x.numpy()[::-1, ::-1], "543210", 0),
         (x, "", 0),
-        (x[0], "", 0),
         (torch.arange(14).reshape(2, 7).t(), "", 0),
     ):
         grids = with_class(drawn({"v": view, "x": x}), "tm-grid")

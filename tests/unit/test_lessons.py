@@ -17,14 +17,6 @@ from tensor_maps.atlas.calls import chains, code_of
 NARROW, WIDE = 50, 56
 CHAINS = {code_of(chain) for chain in chains(second_device=True)}
 LONGEST = 28  # characters of a short title: one line of the menu
-# The one form in which a lesson asks whether two tensors share memory.
-SHARES_MEMORY = '''
-def shares_memory(a, b):
-    """Compare the storages of two live tensors."""
-    a, b = a.untyped_storage(), b.untyped_storage()
-    return a.data_ptr() == b.data_ptr()
-'''
-
 OPENS = re.compile(r"^# sphinx_gallery_lead = ", re.M)
 
 
@@ -101,11 +93,3 @@ def test_it_opens_with_an_answer_and_one_picture(script: Path) -> None:
     first = text.partition('"""\n')[2].partition('"""\n')[2]
     assert first.startswith("\n# sphinx_gallery_setup = True\n")
     assert len(OPENS.findall(text)) == 1
-
-
-@EACH
-def test_memory_is_compared_in_one_form(script: Path) -> None:
-    text = script.read_text(encoding="utf-8")
-    asks = re.search(r"(?<![.\w])shares_memory\(", text) is not None
-    assert asks == (SHARES_MEMORY in text)
-    assert "untyped_storage().data_ptr()" not in text

@@ -1,14 +1,10 @@
-"""Parts of a lesson's page: what is refused, tables, rows of lists, downloads."""
+"""Parts of a lesson's page: assertions, tables, rows of lists, downloads."""
 
 from __future__ import annotations
-
-import json
-from unittest.mock import MagicMock
 
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
-from sphinx.errors import ExtensionError
 from tensor_copies.figures.tables import is_code, with_tables
 from tensor_copies.lessons import downloads, page
 from tensor_copies.lessons.listing import plain
@@ -25,20 +21,6 @@ def test_a_comment_above_an_assertion_is_folded_with_it() -> None:
     block = nodes.literal_block(code, code)
     ((_, proof),) = page.take_assertions(block)
     assert block.astext() == "x = 1\n" and proof.astext() == "# It is one.\nassert x\n"
-
-
-@pytest.mark.parametrize("marks", [{}, {"lead": True}])
-def test_a_page_without_a_picture_is_refused(
-    marks: dict, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page, "Elsewhere", MagicMock())
-    place = nodes.raw("", json.dumps({"line": 1, **marks}), format="marks")
-    block = nodes.literal_block(text="x = 1"), place
-    document = nodes.document(None, None)
-    document += nodes.section("", nodes.title(text="A"), nodes.paragraph(), *block)
-    app = MagicMock(**{"env.docname": "1_a/a", "srcdir": ""})
-    with pytest.raises(ExtensionError, match=r"^a\.py has no .* or not one picture"):
-        page.arrange_lesson(app, document)
 
 
 # Tables

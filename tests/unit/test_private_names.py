@@ -7,14 +7,11 @@ name that is not on the list fails too: look for a documented way, or add it.
 from __future__ import annotations
 
 import ast
-import inspect
 from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
-import torch
-from reading import ROOT, SCRIPTS
-from sphinx_gallery import backreferences
+from reading import ROOT
 from tensor_copies.gallery import isolation
 
 # A folder stands for all that is in it.
@@ -22,8 +19,6 @@ MAPS = "tensor_maps/src/tensor_maps"
 ATLAS, SIMULATED = f"{MAPS}/atlas", "tensor_copies/simulated"
 ISOLATION = "tensor_copies/gallery/isolation.py"
 MODES = "torch.utils._python_dispatch"
-GALLERY, SHARED = "sphinx_gallery.gen_rst", "sphinx.ext.intersphinx._shared"
-HTML = "sphinx.builders.html:StandaloneHTMLBuilder"
 # The name, the module of conf/ that uses it, and what to do without it.
 TAKEN = [
     ("torch._C.DisableTorchFunction", MAPS, "see PyTorch's notes on extending: without "
@@ -56,25 +51,6 @@ TAKEN = [
     ("myst_nb.core.read.read_myst_markdown_notebook", "tensor_copies/gallery/pages.py",
      "see what MyST-NB reads a page with now"),
 ]  # fmt: skip
-# What is no name of Python: a place whose source must have these words.
-WRITTEN = [
-    (f"{GALLERY}:generate_dir_rst", ISOLATION, ["generate_file_rst("],
-     "as for generate_file_rst above"),
-    (GALLERY, ISOLATION, ['["failing_examples"]', '".md5"'],
-     "see where the gallery notes that a lesson failed, and that it passed"),
-    (SHARED, "tensor_copies/calls/atlas.py", ["intersphinx_inventory"],
-     "make pending_xref nodes"),
-    ("myst_nb.sphinx_", "tensor_copies/web/frame.py", ["nb_metadata", "exec_data"],
-     "the stamp of a page that computes: take the day of its file in the cache"),
-    (HTML, "tensor_copies/search/__init__.py", ["if self.search:"],
-     "drop the line: Sphinx then writes an index that nothing reads"),
-]  # fmt: skip
-# What lessons take: readers copy it, so there is little of it, and each has a reason.
-IN_LESSONS = {
-    "_version": "PyTorch's notes on in-place checks name it",
-    "_sleep": "nothing public keeps a GPU busy for a known time",
-    "_subclasses": "FakeTensorMode: PyTorch's documents name it by this path",
-}
 # Promised by Python, in spite of its name.
 DOCUMENTED = {"os._exit", "sys._getframe"}
 OF_NAMED_TUPLES = ("._asdict", "._fields", "._replace", "._make")
@@ -90,21 +66,6 @@ def test_the_name_is_there(name: str, used_in: str, otherwise: str) -> None:
         resolve_name(name)
     except Exception as gone:
         pytest.fail(f"{gone!r}. What to do in conf/{used_in}: {otherwise}")
-
-
-@pytest.mark.parametrize(("place", "used_in", "words", "otherwise"), WRITTEN)
-def test_the_words_are_there(
-    place: str, used_in: str, words: list[str], otherwise: str
-) -> None:
-    assert (ROOT / "conf" / used_in).exists(), "take it off the list"
-    source = inspect.getsource(resolve_name(place))
-    assert all(word in source for word in words), f"conf/{used_in}: {otherwise}"
-
-
-def test_the_gallery_looks_up_names_by_five_facts() -> None:
-    finder = backreferences.NameFinder(global_variables={"x": torch.ones(1)})
-    finder.visit(ast.parse("import os\nos.getcwd()\nx.detach()"))
-    assert {len(option) for option in finder.get_mapping()} == {5}, "see code_links.py"
 
 
 def underscored(module: ast.Module) -> set[str]:
@@ -135,16 +96,6 @@ def test_no_private_name_is_missing_from_the_list() -> None:
                 f"conf/{used_in} uses {name}: is there a documented way? If not, add "
                 "it to the list above"
             )
-
-
-def test_lessons_take_no_other_private_name() -> None:
-    used = set()
-    for script in SCRIPTS:
-        names = underscored(ast.parse(script.read_text(encoding="utf-8")))
-        found = {part for name in names for part in name.split(".") if part[0] == "_"}
-        assert found <= set(IN_LESSONS), script
-        used |= found
-    assert used == set(IN_LESSONS), "take it off the list"
 
 
 def test_what_fresh_processes_find_imported_is_there() -> None:
