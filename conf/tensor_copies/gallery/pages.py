@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +40,9 @@ def cells_in(text: str) -> tuple[Cell, ...]:
 
 
 def spread_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Spread the pages whose cells run: two others stand behind each.
+    """Spread the pages over the processes in which Sphinx reads them.
 
-    Sphinx gives each of its processes a run of pages, some four in all. By their names
-    the pages whose cells run are neighbours, and those that take long, too.
+    Sphinx gives each a run of pages, some six in all. By their names, those that take
+    long are neighbours: errors and questions.
     """
-    texts = {page: env.doc2path(page).read_text(encoding="utf-8") for page in pages}
-    running = [page for page in pages if "file_format: mystnb" in texts[page]]
-    others = [page for page in pages if page not in running]
-    running = [page for start in range(4) for page in running[start::4]]
-    spread = zip_longest(running, others[::2], others[1::2])
-    pages[:] = [page for three in spread for page in three if page is not None]
+    pages[:] = [page for start in range(6) for page in pages[start::6]]
