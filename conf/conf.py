@@ -115,10 +115,6 @@ intersphinx_mapping = {
     "torch": ("https://docs.pytorch.org/docs/stable", "../conf/inventories/torch.inv"),
 }
 
-# -- Pages whose questions are on another one ------------------------------------
-
-gone = ("questions/around", "questions/compile")
-
 # -- Where the site is hosted, if it is: see docs/maintainers/hosting.md -----------
 
 env = os.environ.get
@@ -137,7 +133,6 @@ if html_baseurl and not stable:
     extensions.append("sphinx_sitemap")  # without an address it warns
     sitemap_url_scheme = "{link}"
     sitemap_excludes = ["404.html", "genindex.html", "search.html"]
-    sitemap_excludes += [f"{page}.html" for page in gone]
 if html_baseurl:
     extensions.append("notfound.extension")  # its links begin at the root of the host
     notfound_urls_prefix = urlsplit(html_baseurl).path
@@ -166,7 +161,7 @@ html_css_files = [(name, {"priority": 800}) for name in ("site.css", "lessons.cs
 html_js_files = [
     (name, {"defer": "defer", "priority": 800}) for name in ("code.js", "predict.js")
 ]
-html_additional_pages = {"search": "search.html"} | dict.fromkeys(gone, "moved.html")
+html_additional_pages = {"search": "search.html"}
 html_copy_source = False
 html_show_sourcelink = False
 html_domain_indices = False  # one module has a directive: no page for it

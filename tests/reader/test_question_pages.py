@@ -1,42 +1,15 @@
-"""The questions in a browser: their old addresses, their lists, on a phone too."""
+"""The questions in a browser: their lists, on a phone too."""
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from reading import soup
 
-MOVED = re.compile(r"\((\{.*?\})")  # what the head of a page says of its old addresses
 HEADINGS = "[...document.querySelectorAll('article h2')].map((one) => one.innerText)"
 OPEN = "document.querySelectorAll('article section section:not(.folded)').length"
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("devices.html#q-index-device", "errors/devices.html#q-index-device"),
-        ("around.html#q-autocast-cache", "compile_and_processes.html#q-autocast-cache"),
-        ("compile.html", "questions/compile_and_processes.html"),
-    ],
-)
-def test_an_old_address_leads_to_its_question(old: str, new: str, tab: Any) -> None:
-    tab.goto(f"questions/{old}")
-    tab.wait_for_url(f"**/{new}")
-
-
-def test_each_old_address_leads_to_an_entry(site: Path) -> None:
-    head = (site / "questions/views.html").read_text("utf-8")
-    moved = json.loads(MOVED.search(head)[1])
-    assert len(moved) >= 24
-    for label, address in moved.items():
-        page, _, anchor = address.partition("#")
-        entry = soup(site / "questions" / page).find(id=anchor).parent
-        assert anchor == label and "entry" in entry["class"]
-        assert entry.select_one(".foot details.more > summary"), label
 
 
 def test_the_index_is_in_the_order_of_the_menu_and_says_each_answer(tab: Any) -> None:

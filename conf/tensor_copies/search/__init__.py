@@ -17,5 +17,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", questions.arrange, priority=410)
     app.connect("env-updated", index.write_index)
     app.connect("doctree-resolved", questions.list_questions)
-    app.connect("html-page-context", questions.tell_moved)
     return PARALLEL

@@ -89,16 +89,3 @@ def list_questions(app: Sphinx, doctree: nodes.document, page: str) -> None:
     if beside.children:
         said = nodes.paragraph(text="Related questions:")
         top += nodes.container("", said, beside, classes=["questions-beside"])
-
-
-def tell_moved(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Tell a page of questions where those are now that are an entry's."""
-    if page.startswith(FOLDER):
-        labels = app.env.get_domain("std").labels
-        context["moved"] = {
-            label: f"{app.builder.get_relative_uri(page, where)}#{anchor}"
-            for label, (where, anchor, _) in sorted(labels.items())
-            if label.startswith("q-") and where.startswith(MESSAGES)
-        }
