@@ -29,7 +29,7 @@ def before_the_gallery(app: Sphinx) -> None:
     """Give each lesson a fresh process; begin what other rooms want."""
     from tensor_copies.gallery import isolation, kept
 
-    isolation.use_fresh_processes(app, also=len(kept.Kept.wanted))
+    isolation.use_fresh_processes(app)
     kept.begin_what_is_wanted()
 
 

@@ -74,10 +74,10 @@ def cancel() -> None:
     _pool.shutdown(cancel_futures=True)
 
 
-def use_fresh_processes(app: Sphinx, also: int) -> None:
+def use_fresh_processes(app: Sphinx) -> None:
     """Let the gallery make the page of a lesson that has to run in a fresh process.
 
-    It is called before the first process begins; ``also`` so many others will run.
+    It is called before the first process begins.
     """
     waiting = {
         script: folder
@@ -87,8 +87,8 @@ def use_fresh_processes(app: Sphinx, also: int) -> None:
     for script, folder in waiting.items():  # if it fails, its page is no result
         (folder / f"{script.name}.md5").unlink(missing_ok=True)
     generate_here = gen_rst.generate_file_rst
-    preloaded = [*PRELOADED, *([COMPILER] if len(waiting) + also > FEW else [])]
-    PROCESSES.set_forkserver_preload(preloaded)
+    compiler = [COMPILER] if len(waiting) > FEW else []
+    PROCESSES.set_forkserver_preload([*PRELOADED, *compiler])
 
     def make_page(
         lesson: str, target: str, source: str, conf: dict[str, Any]
