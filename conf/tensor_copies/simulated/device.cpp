@@ -50,8 +50,7 @@ const c10::Device host(c10::kCPU);
 struct Ledger {
   std::mutex mutex;
   std::map<const char*, size_t> blocks;  // the bytes asked for, by first address
-  int64_t now = 0, peak = 0, asked = 0, rounding;
-  int64_t packed = 0;  // copies for which CUDA would have had a higher peak
+  int64_t now = 0, peak = 0, rounding;
 
   explicit Ledger(int64_t rounding) : rounding(rounding) {}
 
@@ -63,7 +62,6 @@ struct Ledger {
     if (block) {
       std::lock_guard<std::mutex> lock(mutex);
       blocks[block] = bytes;
-      asked += bytes;
       now += rounded(bytes);
       peak = std::max(peak, now);
     }
@@ -106,7 +104,6 @@ struct Allocator : c10::DeviceAllocator {
     all.current = on_device.now;
     all.peak = on_device.peak;
     stats.reserved_bytes[0] = all;  // nothing is kept for later
-    stats.requested_bytes[0].allocated = on_device.asked;
     return stats;
   }
 #else
@@ -292,7 +289,6 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
 }
 
 at::Tensor& copy_(at::Tensor& to, const at::Tensor& from, bool) {
-  if (to.is_cpu() && !from.is_non_overlapping_and_dense()) ++on_device.packed;
   auto target = as_cpu(to);
   at::native::copy_(target, as_cpu(from));
   return to;
@@ -417,13 +413,11 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {
 TORCH_LIBRARY(standin, library) {
   library.def("memory() -> int[]", [] {
     std::lock_guard<std::mutex> lock(on_device.mutex);
-    return std::vector<int64_t>{on_device.now, on_device.peak, on_device.asked,
-                                on_device.packed};
+    return std::vector<int64_t>{on_device.now, on_device.peak};
   });
   library.def("reset_peak() -> ()", [] {
     std::lock_guard<std::mutex> lock(on_device.mutex);
     on_device.peak = on_device.now;
-    on_device.packed = 0;
   });
   library.def("generator() -> Generator?", [] { return default_generator; });
   // Autograd asks a device for its stream, also where FakeTensorMode makes tensors of

@@ -25,18 +25,6 @@ def is_available() -> bool:
 is_initialized = is_available
 
 
-def init() -> None:
-    """Refuse a forked process, as ``torch.cuda`` does, where one is pretended."""
-    if _is_in_bad_fork():
-        raise RuntimeError(
-            f"Cannot re-initialize {NAME} in forked subprocess. To use {NAME} with "
-            "multiprocessing, you must use the 'spawn' start method"
-        )
-
-
-_lazy_init = init
-
-
 def _is_in_bad_fork() -> bool:
     return False
 
@@ -58,7 +46,7 @@ def set_device(device: Any = None) -> None:
     """Do nothing: there is one device, and a call returns when its work is done."""
 
 
-synchronize = empty_cache = _sleep = set_device
+init = _lazy_init = synchronize = empty_cache = _sleep = set_device
 
 
 def device(device: Any) -> AbstractContextManager[None]:
@@ -99,16 +87,6 @@ memory_reserved, max_memory_reserved = memory_allocated, max_memory_allocated
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     torch.ops.standin.reset_peak()
-
-
-def memory_stats(device: Any = None) -> dict[str, int]:
-    """Return the counts of the device's allocator, under the names of CUDA's."""
-    now, peak, asked, _ = torch.ops.standin.memory()
-    return {
-        "allocated_bytes.all.current": now,
-        "allocated_bytes.all.peak": peak,
-        "requested_bytes.all.allocated": asked,
-    }
 
 
 def get_allocator_backend() -> str:
