@@ -43,7 +43,7 @@ def with_code(node: nodes.Element) -> str:
     return " ".join("".join(parts).split())
 
 
-# A template stands beside the module that knows its facts: "errors/cures.html".
+# A template stands in the room that knows its facts: "errors/cures.html".
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,

@@ -1,4 +1,4 @@
-"""Printed tables as tables of the page.
+"""Show printed lines with ``|`` between their parts as a table of the page.
 
 Lines that a lesson prints with `` | `` between their cells, two or more with as many
 cells each, are shown as a table; a reader who runs the script reads the same lines.

@@ -2,7 +2,7 @@
 
 sphinx-gallery runs all scripts in the process that builds. Here its function that makes
 one page runs in a process of its own. On Linux that is a fork of a server that has
-imported torch and done nothing else, so a lesson starts within milliseconds.
+imported what lessons need, and nothing else: a lesson starts within milliseconds.
 
 Two processes run at once: the lessons that take no times, and what other rooms have
 begun (:mod:`tensor_copies.gallery.kept`). A lesson that takes times runs alone, after

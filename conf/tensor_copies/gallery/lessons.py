@@ -1,4 +1,4 @@
-"""The lessons: their scripts, pages, order and short titles, blocks and markers.
+"""Read what lessons are: their scripts, order, short titles, blocks and markers.
 
 Order and short titles stand in ``examples/<section>/index.rst``, which Sphinx reads as
 a table of contents.

@@ -1,4 +1,4 @@
-"""Which machine runs the examples: its device, and its torch, NumPy and Python.
+"""Tell which machine runs the examples: its device, and its torch, NumPy and Python.
 
 ``python -m tensor_copies.gallery.machine`` (in conf/) prints its name for files.
 """

@@ -1,4 +1,4 @@
-"""The pages of docs/ that compute: their cells, and which process reads them."""
+"""Read the cells of a page of docs/; spread the pages over Sphinx's processes."""
 
 from __future__ import annotations
 

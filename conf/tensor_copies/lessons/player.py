@@ -1,4 +1,4 @@
-"""The player: the first picture of a lesson plays its events.
+"""Build the player: the first picture of a lesson, which plays its events.
 
 The viewer is that of ``tensor_maps``, which shows a reader's own steps; the site
 publishes it from there. Neither it nor the steps of a lesson are loaded before a button

@@ -1,4 +1,4 @@
-"""Predict, then reveal: what a block shows waits behind the reader's own answer.
+"""Build a lesson's questions: what a block shows waits behind the reader's answer.
 
 The directive stands right behind a lesson's block or a page's cell. Its first item is
 the right answer, each other one is wrong, and says with which statement of the program

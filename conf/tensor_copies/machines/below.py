@@ -1,4 +1,4 @@
-"""Below an output: what another machine gives, where that differs.
+"""Show below an output what another machine gives, where that differs.
 
 Each block of a lesson is compared with what the machine gave for the same code. Where
 that is the same nothing is added. The setup, which says the name of the device, is not

@@ -1,4 +1,4 @@
-"""What the other machines gave: those with a recording, and the simulated device."""
+"""Find what other machines gave: those with a recording, and the simulated device."""
 
 from __future__ import annotations
 

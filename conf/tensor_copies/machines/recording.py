@@ -1,4 +1,4 @@
-"""What another machine gave when it ran lessons and the probes of calls.
+"""Read and write a recording (docs/recordings): what another machine gave.
 
 A *recording* is one JSON file for each machine, ``docs/recordings/<machine>.json``,
 which ``nox -s record`` writes there. A build has the same of the simulated device, of

@@ -1,4 +1,4 @@
-"""What can be found: the sections of all pages, the questions, the search."""
+"""Make the site searchable: sections of all pages, the questions, the index."""
 
 from __future__ import annotations
 

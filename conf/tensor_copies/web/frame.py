@@ -1,4 +1,4 @@
-"""Tell the template of each page what stands in its head and its foot.
+"""Choose the styles and scripts of each page, and fill its head and foot.
 
 The head describes the page by its own first paragraph. The foot says who ran what the
 page shows, and leads to what it is made from. Files that no part of a page uses are

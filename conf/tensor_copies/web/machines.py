@@ -1,4 +1,4 @@
-"""The list of machines whose output is on the site."""
+"""List the machines whose output is on the site."""
 
 from __future__ import annotations
 
