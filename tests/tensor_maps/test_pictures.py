@@ -20,10 +20,11 @@ from independent import functions_behind
 from programs import named_by
 from running import leaf
 from tensor_maps import tensor_map
+from tensor_maps.block import PILL
 from tensor_maps.graph import draw_graph, see_graph
 from tensor_maps.observe import observe
 from tensor_maps.pen import COLOURS, TROUBLE, safe_width
-from tensor_maps.scene import PILL, Drawing, draw_scene
+from tensor_maps.scene import Drawing, draw_scene
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = {"svg", "g", "rect", "text", "path"}
