@@ -139,8 +139,7 @@ class Sky:
             elif arc.kind == "flow":
                 spots += [(middle + move, up + 5) for move in (0, 20, -20, 40, -40)]
         if arcs[0].kind != "stop":  # above all arcs and labels there is always room
-            moves = [side * 12 * step for step in range(12) for side in (1, -1)]
-            spots += [*((middle + move, top) for move in moves), (middle, top + LABEL)]
+            spots += [(middle, top), (middle, top + LABEL)]
         points = [point for arc in self.arcs for point in arc.points()]
         for x, up in spots:
             x = min(max(x, low), high)

@@ -170,8 +170,6 @@ def _row(memory: Memory, room: float, least: float) -> tuple[float, int, int]:
         wide = max(least, tight) if least < CELL else min(each, spare / count)
         return wide, count, every
     each = min(each, room)
-    if every and every * each <= room:
-        return each, every, 0
     lines = -(-count // max(1, int(room // each)))
     return each, -(-count // lines), 0
 

@@ -204,8 +204,6 @@ class _Scene:
 
     def _place_across(self) -> None:
         widest = max((self._wide(shelf.blocks) for shelf in self.shelves), default=0.0)
-        if self.ways:
-            widest = max(widest, min(110.0, self.room))
         for shelf in self.shelves:
             x = self.left + self.inset + (widest - self._wide(shelf.blocks)) / 2
             gaps = [*self._gaps(shelf.blocks), 0]
