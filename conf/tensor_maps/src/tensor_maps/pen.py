@@ -1,4 +1,4 @@
-"""Marks of SVG, and how much room text takes.
+"""Write marks of SVG, and measure how much room text takes.
 
 The font of a drawing is that of its page, which is not known here. Text is measured in
 Helvetica; in a box it gets ``textLength`` where another font could leave the box.

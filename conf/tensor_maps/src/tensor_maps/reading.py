@@ -1,4 +1,4 @@
-"""What PyTorch and NumPy tell of one tensor or array; nothing is written."""
+"""Read what PyTorch and NumPy tell of one tensor or array; nothing is written."""
 
 from __future__ import annotations
 

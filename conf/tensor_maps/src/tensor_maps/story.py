@@ -1,4 +1,4 @@
-"""Say what a drawing tells: memories, the names on them, ways of gradients and copies.
+"""Decide what a drawing shows: memories, names on them, ways of gradients and copies.
 
 A ``Story`` is what is drawn; its caption, its words for who cannot see it and the table
 that ``print`` shows are made here too.
@@ -29,8 +29,9 @@ class Tag:
     ``parts`` are the stretches of the memory that it holds, from 0 to 1; there are
     none for what holds all of it. ``raises`` is the class of an error. ``sign`` is
     "leaf" for a leaf that requires grad, and "frozen" for a parameter that does not.
-    ``is_new`` says that a ring is drawn around it. ``grid`` has, row by row, the cells
-    that it reads, if their order is not that of the memory.
+    ``is_new`` says that a ring is drawn around it, as an event concerns it, new or not.
+    ``grid`` has, row by row, the cells that it reads, if their order is not that of the
+    memory.
     """
 
     names: list[str]

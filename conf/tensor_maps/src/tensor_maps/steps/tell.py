@@ -107,8 +107,9 @@ def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
 def event_of(step: Step) -> tuple[str | None, list[str]]:
     """Return the event of a step, and the names that it concerns.
 
-    The event is "raises", "gradient", "written", "cut", "shares", "appears" or
-    "changes", the first of them that holds; None where nothing changed.
+    The event is "raises", "gradient" (it arrived), "written", "gradient" (it changed),
+    "cut", "shares", "appears" or "changes": the first of them that holds. It is None
+    where nothing changed.
     """
     differ, news = step.differ, news_of(step)
     if step.raised:

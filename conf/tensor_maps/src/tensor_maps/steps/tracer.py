@@ -1,4 +1,4 @@
-"""Tells a course of each line of its frame, by ``sys.settrace``.
+"""Call a course at each line that its frame runs, by ``sys.settrace``.
 
 A thread has one trace function at a time. What was there before, of a debugger or of a
 coverage tool, gets all of its events.

@@ -20,7 +20,7 @@ NOT_SHOWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufffe\uffff]"
 )
-COMMENT = re.compile(r"^ *//.*\n|^ +", re.MULTILINE)
+COMMENT = re.compile(r"^ *//.*\n|/\*[^*]*\*/\s*|^ +", re.MULTILINE)
 
 
 @cache
