@@ -6,8 +6,8 @@
 Make an independent copy: ``detach().clone()``
 ==============================================
 
-``w.detach().clone()`` copies ``w`` once, into new memory with its own version
-counter. The copy is outside the graph, so no gradient flows back to ``w``.
+``w.detach().clone()`` copies ``w`` once, into new memory. The copy is outside the
+graph, so no gradient flows back to ``w``.
 """
 
 # sphinx_gallery_setup = True
@@ -64,6 +64,8 @@ assert s.untyped_storage().nbytes() == 4
 # -------------------------------------------------
 # The next cell changes ``w`` in place, like an optimizer.
 
+z = w.detach()
+s = w.detach().clone()
 with torch.no_grad():
     w.fill_(7.0)
 print(f"{z = }, {s = }")
@@ -81,9 +83,8 @@ assert s._version == 0
 #     - ``z = tensor([7.]), s = tensor([7.])`` with ``s = w.detach()``
 #     - ``z = tensor([1.]), s = tensor([1.])`` with ``z = w.detach().clone()``
 #
-# ``z`` doesn't require grad, but its values change with ``w``. ``s`` keeps its values
-# and has its own version counter. In the other direction, a write to ``s`` doesn't
-# change ``w``.
+# ``z`` doesn't require grad, but its values change with ``w``. ``s`` keeps its values.
+# In the other direction, a write to ``s`` doesn't change ``w``.
 
 s[0] = 5.0
 print(f"{w = }")
@@ -137,7 +138,7 @@ assert not shares_memory(module.p, w)
 # %%
 # Remember
 # --------
-# - ``w.detach().clone()`` is independent, with its own memory and version counter.
+# - ``w.detach().clone()`` is independent: it has its own memory and no graph.
 # - ``w.detach()`` alone changes with ``w`` whenever ``w`` is modified in place.
 # - To train the copy, add ``.requires_grad_()``, or use ``nn.Parameter(...)`` in a
 #   module.

@@ -105,9 +105,10 @@ for name in "x * 2", "x.sum()", "x[:2]", "x.clone()":
 # %%
 # With ``no_grad`` around the write, the table is the same. The write isn't recorded
 # then, but it overwrites the saved tensor. Autograd doesn't notice a write through
-# ``.data`` (:ref:`silent-data`). If ``backward()`` needs only the input, you may modify
-# the output, and vice versa, unless another operation needs that tensor. In grad mode,
-# you can't modify a leaf that requires grad (:ref:`leaf-in-place`).
+# ``.data``, and the gradient is wrong (:ref:`silent-data`). If ``backward()`` needs
+# only the input, you may modify the output, and vice versa, unless another operation
+# needs that memory. For example, a write to a slice also modifies the whole tensor. In
+# grad mode, you can't modify a leaf that requires grad (:ref:`leaf-in-place`).
 #
 # Does it help to restore the values?
 # -----------------------------------
@@ -161,8 +162,8 @@ assert new.item() == 3
 # %%
 # Remember
 # --------
-# - ``backward()`` raises if a tensor it needs was modified, also under ``no_grad``. It
-#   doesn't notice a write through ``.data``.
+# - ``backward()`` raises if a tensor it needs was modified, also under ``no_grad``.
+#   After a write through ``.data``, it computes a wrong gradient instead.
 # - ``exp``, ``sqrt``, ``relu`` and ``softmax`` need their output, ``x * x`` and ``log``
-#   need their input. ``sum`` and slices need neither.
+#   need their input. ``sum`` needs neither.
 # - Modify a ``clone``, or make a new tensor. A clone kept aside doesn't help.

@@ -155,8 +155,8 @@ print(f"{model.weight.device.type = }")
 assert new.dtype == torch.bfloat16
 
 # %%
-# Compare ``device.type``, not devices and strings
-# ------------------------------------------------
+# To compare with a string, use ``device.type``
+# ---------------------------------------------
 # A device isn't a string (:ref:`silent-device-names`). Its ``type`` is one.
 
 print(f"{y.device == there = }")

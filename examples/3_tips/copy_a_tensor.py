@@ -155,6 +155,7 @@ plt.xlabel("Size of x")
 plt.ylabel("Time / time of the first call")
 plt.ylim(bottom=0)
 plt.legend()
+plt.tight_layout()
 plt.show()
 print("call | 4 B | 4 KiB | 4 MiB")
 for call, times in zip(calls, bench.timings_s):

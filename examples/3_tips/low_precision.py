@@ -42,33 +42,33 @@ assert 2 * low.nbytes == w.nbytes
 # We add 4000 ones, one after the other. The sum is a bfloat16 tensor, like the ones.
 
 ones = torch.ones(4000, device=device)
-losses = ones.bfloat16()
-total = losses.new_zeros(())
-for loss in losses:
-    total += loss
+values = ones.bfloat16()
+total = values.new_zeros(())
+for value in values:
+    total += value
 print(f"{total.item() = }")
 assert total.item() == 256
 assert (total + 1).item() == 256
 assert (torch.tensor(2048.0).half() + 1).item() == 2048
 assert (torch.tensor(2.0**24) + 1).item() == 2**24
-assert losses.sum().item() == 4000
-assert losses.mean().item() == 1
+assert values.sum().item() == 4000
+assert values.mean().item() == 1
 
 # %%
-# .. predict:: What is ``total`` after 4000 losses of 1?
+# .. predict:: What is ``total`` after adding 4000 ones?
 #
 #     - ``total.item() = 256.0``
-#     - ``total.item() = 4000.0`` with ``losses = ones``
-#     - ``total.item() = 2048.0`` with ``losses = ones.half()``
+#     - ``total.item() = 4000.0`` with ``values = ones``
+#     - ``total.item() = 2048.0`` with ``values = ones.half()``
 #
 # 256 + 1 rounds to 256, so the sum stays at 256. With the 11 bits of float16 it would
-# stop at 2048. ``losses.sum()`` and ``losses.mean()`` add in float32 and round only the
+# stop at 2048. ``values.sum()`` and ``values.mean()`` add in float32 and round only the
 # result, here to 4000 and 1. In a loop, start with a float32 zero. Then the limit is
 # 16,777,216.
 
 total = torch.zeros((), device=device)
-for loss in losses:
-    total += loss
+for value in values:
+    total += value
 print(f"in float32: {total.item()}")
 assert total.item() == 4000
 

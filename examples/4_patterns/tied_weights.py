@@ -57,7 +57,6 @@ print(f"{len(list(model.parameters())) = }")
 print(f"{list(model.state_dict()) = }")
 print(f"{inp.weight.grad.tolist() = }")
 assert inp.weight is out.weight
-assert len(list(model.parameters())) == 1
 assert scores.tolist() == [6, 9]
 assert inp.weight.grad.tolist() == [[3], [8]]
 # sphinx_gallery_lead = True
@@ -70,8 +69,8 @@ assert inp.weight.grad.tolist() == [[3], [8]]
 # ------------------
 # ``known`` is a copy of a tied model's state. Each call makes a model from it. The
 # table shows whether it has one Parameter or two, and one memory block or two. Then an
-# optimizer with ``lr=1`` and ``weight_decay=1`` takes a step. Row 1 of the weight is 3.
-# Its gradient is 3 + 5, and decay adds 3. It should become 3 - (3 + 5 + 3) = -8.
+# optimizer with ``lr=0.25`` and ``weight_decay=1`` takes a step. Row 1 of the weight is
+# 3, its gradient is 3 + 5, and decay adds 3. So 3 - 0.25 * (3 + 5 + 3) = 0.25 is right.
 
 calls = [
     "deepcopy()",
@@ -104,7 +103,7 @@ for call in calls:
     memory = "one" if shares_memory(a, b) else "two"
     optimizer = torch.optim.SGD(
         new.parameters(),
-        lr=1,
+        lr=0.25,
         weight_decay=1,
         foreach=False,  # one weight at a time
     )
@@ -115,20 +114,21 @@ for call in calls:
     row = f"{call} | {parameter} | {memory}"
     print(f"{row} | {values[0]} | {values[1]}")
     found.append((parameter, memory, *values))
-assert found[:3] == [("one", "one", -8, -8)] * 3
-assert found[3] == ("two", "one", -3, -3)
-assert found[4] == ("two", "two", -5, -3)
-assert found[5] == ("two", "one", -3, -3)
-assert found[6] == ("one", "one", -8, -8)
+assert found[:3] == [("one", "one", 0.25, 0.25)] * 3
+assert found[3] == ("two", "one", 0, 0)
+assert found[4] == ("two", "two", 1, 1.5)
+assert found[5] == ("two", "one", 0, 0)
+assert found[6] == ("one", "one", 0.25, 0.25)
 new.to("meta")
 assert new.inp.weight is not new.out.weight
 # sphinx_gallery_folded = "The code that makes the table"
 
 # %%
-# Two parameters that share memory look tied, but the optimizer steps both, so it
-# applies weight decay twice. With separate memory their values become different.
-# Moves between CPU and CUDA keep the tie, but ``to("meta")`` doesn't. After
-# ``assign=True`` or ``to_empty``, tie again, and then make the optimizer:
+# Two parameters that share memory look tied, but the optimizer steps both. The first
+# step gives 3 - 0.25 * (5 + 3) = 1, the second 1 - 0.25 * (3 + 1) = 0. So it applies
+# weight decay twice. With separate memory their values become different. Moves between
+# CPU and CUDA keep the tie, but ``to("meta")`` doesn't. After ``assign=True`` or
+# ``to_empty``, tie again, and then make the optimizer:
 
 new = Tied().to(device)
 known = copy.deepcopy(model.state_dict())
@@ -143,7 +143,7 @@ assert len(list(new.parameters())) == 1
 # --------------------------------------
 # ``deepcopy`` keeps a tie within one call. Copying the parts one by one is a bug:
 
-parts = [copy.deepcopy(p) for p in model.children()]
+parts = [copy.deepcopy(m) for m in model.children()]
 inp, out = parts
 with torch.no_grad():
     inp.weight[1] = 7.0
