@@ -99,7 +99,7 @@ assert z.grad is None
 # .. predict:: What is ``w.grad``?
 #
 #     - ``w.grad = tensor([2.])``
-#     - ``w.grad = tensor([9.])`` with ``z = v``
+#     - ``w.grad = tensor([9.])`` with ``u = v * t + c``
 #     - ``w.grad = None`` with ``y = x * z + b``
 #
 # Only the first pass reaches ``w``, and ``w.grad`` is 2, the value of ``x``. The second

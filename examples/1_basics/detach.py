@@ -75,20 +75,22 @@ assert z.grad is None
 # %%
 # Does a write to one tensor change the other?
 # --------------------------------------------
-# Autograd tracks ``w`` but not ``z``. You modify only ``z``, in place.
+# Detach ``w`` again, as ``d``. Autograd tracks ``w`` but not ``d``. You modify only
+# ``d``, in place.
 
-z[0] = 2.0
+d = w.detach()
+d[0] = 2.0
 print(f"{w = }")
 assert w.tolist() == [2.0]
-# sphinx_gallery_tensor_map = "w, z"
+# sphinx_gallery_tensor_map = "w, d"
 
 # %%
 # .. predict:: What is ``w`` now?
 #
 #     - ``w = tensor([2.], requires_grad=True)``
 #     - ``RuntimeError: a view of a leaf Variable that requires grad is being used in an
-#       in-place operation.`` with ``z = w``
-#     - ``w = tensor([1.], requires_grad=True)`` with ``z = w.detach().clone()``
+#       in-place operation.`` with ``d = w``
+#     - ``w = tensor([1.], requires_grad=True)`` with ``d = w.detach().clone()``
 #
 # ``w`` is also 2, because both tensors share the memory that you wrote to.
 #
@@ -96,7 +98,7 @@ assert w.tolist() == [2.0]
 # --------------------------
 # Both tensors share one *version counter*, which you can read as ``_version``. (It's
 # private. Look at it, but don't rely on it.) An in-place write such as
-# ``z[0] = 2.0`` increments it.
+# ``d[0] = 2.0`` increments it.
 #
 # An operation that saves a tensor for the backward pass also saves its version. If
 # the version counter has changed when ``backward()`` needs the tensor, PyTorch raises
@@ -105,7 +107,7 @@ assert w.tolist() == [2.0]
 
 loss = (w * w).sum()  # saves w for backward
 saved_at = w._version
-z[0] = 7.0
+d[0] = 7.0
 print(f"{saved_at = }, now {w._version = }")
 try:
     loss.backward()
@@ -114,7 +116,7 @@ except RuntimeError as error:
     print("RuntimeError:", message)
 assert saved_at == 1
 assert w._version == 2
-assert z._version == 2
+assert d._version == 2
 assert "modified by an inplace" in message
 
 # %%
@@ -122,22 +124,23 @@ assert "modified by an inplace" in message
 # -------------------------------------
 # Some writes don't increment the version counter. Examples are writes through
 # :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>` or ``.data``, and the step of an
-# optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but its
-# version stays the same. The gradient is 2, the value of ``x``, and the optimizer
-# subtracts ``lr`` times the gradient.
+# optimizer with ``fused=True`` (:ref:`silent-fused`). If such a write changes a saved
+# tensor, ``backward()`` doesn't raise, and the gradient is wrong. Here it should be 14,
+# because ``w`` is 7 in ``loss``. The optimizer subtracts ``lr`` times the gradient.
 
 before = w._version
-w.data[0] = 9.0
-optimizer = torch.optim.SGD([w], lr=0.5, fused=True)
+optimizer = torch.optim.SGD([w], lr=0.25, fused=True)
 optimizer.zero_grad()
-loss = x * w
+loss = (w * w).sum()  # saves w, which is 7
+w.data[0] = 9.0
 loss.backward()
+print(f"{w.grad = }")  # 2 * 9, not 2 * 7
 optimizer.step()
-print(f"{w = }")  # 9 - 0.5 * 2
-print(f"{z = }")
+print(f"{w = }")  # 9 - 0.25 * 18
 print(f"{before = }, {w._version = }")
-assert w.item() == 8
-assert z.item() == 8
+assert w.grad.item() == 18
+assert w.item() == 4.5
+assert d.item() == 4.5
 assert w._version == before
 
 # %%
@@ -148,7 +151,7 @@ assert w._version == before
 s = w.detach().clone()
 s[0] = 5.0
 print(f"{w = }, {s = }")
-assert w.item() == 8
+assert w.item() == 4.5
 assert s.item() == 5
 assert not shares_memory(s, w)
 

@@ -67,8 +67,8 @@ assert view.requires_grad
 assert view.grad_fn is None
 
 # %%
-# Inference tensors have no version counter, but ``u`` has one. Without it, autograd
-# couldn't notice that a saved tensor was modified, so it doesn't save such a tensor.
+# A version counter counts the in-place changes of a tensor. ``u`` has one, ``t`` has
+# none. So autograd couldn't notice a change of a saved ``t``, and doesn't save it.
 #
 # What runs and what raises
 # -------------------------
@@ -129,8 +129,8 @@ assert found["t._version"] == "raises, no"
 
 # %%
 # An in-place operation on ``t`` or its slice raises, but only after it has changed the
-# values. In another such block it runs. It also runs on ``t.detach()`` or ``t.data``,
-# but not on a slice of these. On the CPU, ``t.numpy()`` can be modified without error.
+# values. In another ``inference_mode`` block it runs. It also runs on ``t.detach()`` or
+# ``t.data``, but not on a slice of these. On the CPU, ``t.numpy()`` can be modified.
 # The messages and their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
 #
 # What happens to a gradient from the block?
@@ -139,12 +139,12 @@ assert found["t._version"] == "raises, no"
 # second backward pass, outside the block.
 
 w.grad = None
-loss = w.sum()
-with torch.inference_mode():
-    loss.backward()
-second = w.sum()
+mode = torch.inference_mode()
+first = w.sum()
+with mode:
+    first.backward()
 try:
-    second.backward()
+    w.sum().backward()
     print(f"{w.grad = }")
 except RuntimeError as error:
     message = str(error).split(".")[0]
@@ -157,13 +157,12 @@ assert w.grad.is_inference()
 #
 #     - ``RuntimeError: Inplace update to inference tensor outside InferenceMode is not
 #       allowed``
-#     - ``w.grad = tensor([2., 2.])`` with ``with torch.no_grad():`` in the place of
-#       ``with torch.inference_mode():``
-#     - ``w.grad = tensor([1., 1.])`` with ``loss.backward(); w.grad = None`` in the
-#       place of ``loss.backward()``
+#     - ``w.grad = tensor([2., 2.])`` with ``mode = torch.no_grad()``
+#     - ``w.grad = tensor([1., 1.])`` with ``first.backward(); w.grad = None`` in the
+#       place of ``first.backward()``
 #
-# The gradient is an inference tensor, so ``backward()`` can't add to it outside such
-# a block. Set ``w.grad = None``, or don't call ``backward()`` in such blocks.
+# The gradient is an inference tensor, so ``backward()`` can't add to it after the
+# block. Set ``w.grad = None``, or don't call ``backward()`` in ``inference_mode``.
 #
 # Remember
 # --------

@@ -26,7 +26,8 @@ print("This lesson runs on:", device)
 # (weight - 3). So epoch 3 is the best one, and ``shallow`` and ``kept`` are from then.
 
 model = nn.Linear(1, 1, bias=False, device=device)
-w = nn.init.zeros_(model.weight)
+w = model.weight
+nn.init.zeros_(w)
 optimizer = torch.optim.SGD([w], lr=1.0)
 x = torch.tensor([[-1.0]], device=device)
 best = float("inf")
@@ -50,8 +51,7 @@ assert saved.item() == 3
 
 # %%
 # ``shared`` has the changes of epochs 4 and 5 (:ref:`silent-best-weights`), because
-# ``copy()`` copies the dict, but not its tensors. ``saved`` still has the weight
-# of epoch 3.
+# ``copy()`` copies the dict, but not its tensors. ``saved`` still has epoch 3's weight.
 #
 # Which of five ways save a copy?
 # -------------------------------
@@ -136,7 +136,7 @@ assert saved.item() == 3
 # Load a copy of the optimizer's state
 # ------------------------------------
 # Momentum is in the optimizer's ``state_dict()``. If device and dtype stay the same,
-# its ``load_state_dict`` takes your tensor itself, and the next step changes it.
+# ``optimizer.load_state_dict`` takes your tensor itself, and the next step changes it.
 
 p = nn.Parameter(torch.zeros(1, device=device))
 optimizer = torch.optim.SGD([p], lr=1.0, momentum=0.5)

@@ -23,9 +23,9 @@ print("This lesson runs on:", device)
 # %%
 # Which logs keep their graphs?
 # -----------------------------
-# We log eight losses in four ways, with ``backward()`` as in training, and without it
-# as in validation without ``no_grad``. The chart shows how many graph nodes the log
-# keeps, the same number in both. The table also counts batches that graphs keep.
+# We log eight losses in four ways, in training with ``backward()``, and in validation,
+# where we forget ``no_grad``. The chart shows how many graph nodes the log keeps, the
+# same number in both. The table also counts batches that graphs keep.
 
 
 def nodes_behind(results):
@@ -67,12 +67,8 @@ def run(way, trains):
 
 
 w = torch.ones(2, device=device, requires_grad=True)
-ways = [
-    "total + loss",
-    "loss",
-    "min(best, loss)",
-    "loss.detach()",
-]
+ways = ["total + loss", "loss"]
+ways += ["min(best, loss)", "loss.detach()"]
 head = "what is logged | nodes | batches, training"
 print(f"{head} | batches, validation")
 kept = []
@@ -102,14 +98,15 @@ assert nodes[-1] == 0
 #
 # A running sum needs its own memory
 # ----------------------------------
-# Don't start a sum with the first loss of the log if you add to it in place.
-# Even ``log[0].detach()`` shares memory, so the first entry of the log becomes the sum.
+# ``detach()`` doesn't copy. If you add to ``log[0].detach()`` in place, the first entry
+# of the log becomes the sum. In the same way ``loss /= 2`` changes a ``loss.detach()``
+# that is in the log.
 
 losses = torch.tensor([4.0, 2.0, 1.0], device=device)
 log = [loss.detach() for loss in losses.clone()]
 total = log[0].detach()
-for loss in log[1:]:
-    total += loss
+for value in log[1:]:
+    total += value
 print([entry.item() for entry in log])
 assert [entry.item() for entry in log] == [7, 2, 1]
 
@@ -117,16 +114,17 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 # .. predict:: What does the log hold?
 #
 #     - ``[7.0, 2.0, 1.0]``
-#     - ``[11.0, 2.0, 1.0]`` with ``for loss in log:`` in the place of ``for loss in
+#     - ``[11.0, 2.0, 1.0]`` with ``for value in log:`` in the place of ``for value in
 #       log[1:]:``
-#     - ``[4.0, 2.0, 1.0]`` with ``total = total + loss``
+#     - ``[4.0, 2.0, 1.0]`` with ``total = total + value`` in the place of ``total +=
+#       value``
 #
-# Start the sum with zeros and ``best`` with a detached clone. Log clones of the sum. A
-# list that has one tensor three times :doc:`shows its last value three times
+# Start the sum with zeros and ``best`` with infinity. Log clones of the sum. A list
+# that has one tensor three times :doc:`shows its last value three times
 # <../3_tips/expanded_tensors>`. :func:`torch.minimum` updates ``best`` without ``if``.
 
 total = torch.zeros((), device=device)
-best = losses[0].detach().clone()
+best = torch.full((), torch.inf, device=device)
 sums = []
 for loss in losses:
     total += loss.detach()
@@ -157,7 +155,7 @@ log = []
 with torch.no_grad():
     for batch in torch.ones(3, 2, device=device):
         loss = (w * batch).mean()
-        log.append(loss)  # without a graph
+        log.append(loss)  # no graph in no_grad
 print(f"{torch.stack(log).tolist() = }")
 assert loss.grad_fn is None
 
@@ -165,5 +163,6 @@ assert loss.grad_fn is None
 # Remember
 # --------
 # - Log ``loss.detach()``, and turn the log into numbers once, at the end.
-# - Start a running sum with float32 zeros, and clone each sum that you keep.
+# - Start a running sum with float32 zeros. Clone a sum or a loss that you log and then
+#   modify in place.
 # - Validate under ``no_grad``. Otherwise a loss stored with its graph keeps its batch.

@@ -31,9 +31,9 @@ if not hasattr(torch.cuda, "CUDAGraph"):
 # to keep both.
 #
 # ``record`` (below) runs the work once before the capture. For a model, run it a few
-# times on a side stream, as that page shows. Without CUDA, ``capture`` is False and
-# there is no graph. Then ``record`` returns a function that reads and writes the same
-# two tensors, so all examples print the same values.
+# times on a side stream, as PyTorch's documentation shows. Without CUDA, ``capture``
+# is False and there is no graph. Then ``record`` returns ``work``, which reads and
+# writes the same tensors, so all examples print the same values.
 
 static_in = torch.zeros(2, device=device)
 static_out = torch.zeros(2, device=device)
@@ -84,8 +84,8 @@ assert copied.tolist() == [2, 4]
 #     - ``alias.tolist() = [2.0, 4.0], copied.tolist() = [2.0, 4.0]`` with ``alias =
 #       static_out.detach().clone()``
 #
-# ``alias`` shares memory with ``static_out``. If you collect such results in a list,
-# they all show the last values.
+# ``alias`` shares memory with ``static_out``. If you collect one alias per replay in a
+# list, they all show the last values.
 #
 # Fill the input with ``copy_``, not ``=``
 # ----------------------------------------
@@ -108,7 +108,7 @@ assert static_out.tolist() == [14, 16]
 # An optimizer and ``load_state_dict`` (without ``assign=True``) write in place, so the
 # next replay uses the new values. A cast to another dtype, a move to another device or
 # ``weight.data = new`` gives the Parameter new memory. The replay still reads the old
-# memory. If nothing keeps that alive, the results may be wrong. Here ``old`` keeps it.
+# memory. If nothing keeps it alive, the results may be wrong. Here ``old`` keeps it.
 # The input is 7, 8. The old memory has the weight 3, the new one has the weight 2.
 
 weight = torch.nn.Parameter(two.clone())

@@ -71,9 +71,9 @@ assert detach_spreads[-1] > detach_spreads[0] / 2
 # Without ``detach`` the outputs collapse
 # ---------------------------------------
 # Without ``detach`` the loss is lower, but all outputs are nearly the same, which is
-# called a *collapse*. Here that loss is the encoder's weight squared, times a positive
-# number, so the gradient makes the weight smaller. With ``detach``, no gradient moves
-# the target toward the prediction.
+# called a *collapse*. Here the loss is the encoder's weight squared, times a positive
+# number, so without ``detach`` its gradient makes the weight smaller. With ``detach``,
+# no gradient moves the target toward the prediction.
 
 plt.plot(plain_spreads, marker="", label="no detach")
 plt.plot(detach_spreads, marker="", label="detach()")
@@ -94,20 +94,21 @@ plt.show()
 # --------------------------------------------
 # Vector quantization (VQ) replaces an encoder's output ``z`` by the nearest ``code`` of
 # a codebook, a list of vectors that are also trained. The codebook loss moves the code
-# toward ``z``. The commitment loss, here times 1/4, keeps ``z`` near its code. Before
-# the factor, both are equal. ``detach`` decides whether a loss moves the code or ``z``.
+# toward ``z``. The commitment loss, here times 1/4, keeps ``z`` near its code. Without
+# the factor, both losses have the same value. ``detach`` decides whether a loss moves
+# the code or ``z``.
 
 z = torch.tensor([3.0], device=device)
 code = torch.tensor([1.0], device=device)
 z.requires_grad_()
 code.requires_grad_()
-codebook = (z.detach() - code).square()
-commitment = (z - code.detach()).square()
-loss = codebook + commitment / 4
+codebook_loss = (z.detach() - code).square().mean()
+commitment_loss = (z - code.detach()).square().mean()
+loss = codebook_loss + commitment_loss / 4
 loss.backward()
 print(f"{z.grad = }, {code.grad = }")
-assert codebook.item() == 4
-assert commitment.item() == 4
+assert codebook_loss.item() == 4
+assert commitment_loss.item() == 4
 assert z.grad.item() == 1
 assert code.grad.item() == -4
 
@@ -115,10 +116,10 @@ assert code.grad.item() == -4
 # .. predict:: What are ``z.grad`` and ``code.grad``?
 #
 #     - ``z.grad = tensor([1.]), code.grad = tensor([-4.])``
-#     - ``z.grad = tensor([5.]), code.grad = tensor([-4.])`` with ``codebook = (z -
-#       code).square()``
-#     - ``z.grad = tensor([1.]), code.grad = tensor([-5.])`` with ``commitment = (z -
-#       code).square()``
+#     - ``z.grad = tensor([5.]), code.grad = tensor([-4.])`` with
+#       ``codebook_loss = (z - code).square().mean()``
+#     - ``z.grad = tensor([1.]), code.grad = tensor([-5.])`` with
+#       ``commitment_loss = (z - code).square().mean()``
 #
 # Without the two ``detach`` calls, each loss would move both ``z`` and the code. Their
 # gradients would be 5 and -5.
@@ -132,7 +133,7 @@ assert code.grad.item() == -4
 z.grad = None
 code.grad = None
 quantized = z + (code - z).detach()
-loss = (z.detach() - quantized).square()
+loss = (z.detach() - quantized).square().mean()
 loss.backward()
 print(f"{z.grad = }, {code.grad = }")
 assert code.grad is None

@@ -51,8 +51,8 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 #
 # The graph stops growing
 # -----------------------
-# We count the nodes of the graph after each step. Each step adds two nodes: a product,
-# which saves its factors for the backward pass, and a sum.
+# We count the nodes of the graph after each step. ``w`` has one node. Each step adds
+# two: a product, which saves its factors for the backward pass, and a sum.
 
 
 def nodes_behind(results):
@@ -91,8 +91,8 @@ assert counts["detached"] == whole[:4] * 4
 
 # %%
 # Usually you call ``backward()`` after each window. Without ``detach``, the second call
-# goes back into the first window's graph. The first call has freed its saved tensors,
-# so PyTorch raises (:ref:`backward-twice`). ``retain_graph=True``, which the message
+# goes back into the first window's graph, whose saved tensors the first call has freed.
+# So PyTorch raises (:ref:`backward-twice`). ``retain_graph=True``, which the message
 # suggests, keeps the graphs of all windows in memory. If an optimizer has changed a
 # weight that a graph has saved, PyTorch raises anyway. With a ``fused=True`` optimizer
 # it doesn't raise, but the gradient is wrong (:doc:`../1_basics/two_losses`).
