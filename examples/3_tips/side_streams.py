@@ -54,16 +54,16 @@ def wait_for(x, copied):
         x.record_stream(current)
 
 
-total = torch.zeros(2, device=device)
+squares = torch.zeros(2, device=device)
 following, copied = load(batches[0])
 for index in range(3):
     x = following
     wait_for(x, copied)
     if index < 2:
         following, copied = load(batches[index + 1])
-    total += x * x
-print(f"{total.tolist() = }")
-assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
+    squares += x * x
+print(f"{squares.tolist() = }")
+assert squares.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # sphinx_gallery_lead = "side_streams.html"
 
 # %%
@@ -107,7 +107,8 @@ def results(waits):
 # sphinx_gallery_folded = "The model of two streams"
 
 # %%
-# What each ensures: the first before the second.
+# The first work of each pair is done before the second.
+
 by_stream = "copy 1", "copy 2"
 by_wait = "copy 1", "2 * x"
 by_record = "2 * x", "copy 2"
@@ -147,9 +148,9 @@ assert both == [2]
 if gpu:
     side.wait_stream(torch.cuda.current_stream())
 with torch.cuda.stream(side):
-    result = total.to("cpu", non_blocking=True)
+    result = squares.to("cpu", non_blocking=True)
 if gpu:
-    total.record_stream(side)
+    squares.record_stream(side)
     side.synchronize()  # the CPU waits
 print(f"{result.tolist() = }")
 assert result.tolist() == [20, 35]
