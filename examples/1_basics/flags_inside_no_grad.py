@@ -164,6 +164,6 @@ assert not entered
 # %%
 # Remember
 # --------
-# - In ``no_grad``, results don't require grad. New parameters and ``w[:1]`` do.
+# - In ``no_grad``, ``w * 2`` doesn't require grad. New parameters and ``w[:1]`` do.
 # - ``no_grad`` only stops new recording. Graphs and ``requires_grad`` from before stay.
 # - Gradients flow through a result or a view only if it has a ``grad_fn``.
