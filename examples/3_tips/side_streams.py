@@ -78,8 +78,9 @@ assert squares.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # first copy, so it should be 2.
 #
 # The second copy may write to the same memory, because the loop above assigns the next
-# batch to ``x``, which frees the old one. The allocator only knows the stream that a tensor was
-# made on, so it may give the memory to the next copy on ``side`` (from `PyTorch's docs
+# batch to ``x``, which frees the old one. The allocator only knows the stream that a
+# tensor was made on, so it may give the memory to the next copy on ``side`` (from
+# `PyTorch's docs
 # <https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html>`__).
 
 WORK = "copy 1", "2 * x", "copy 2"
