@@ -105,8 +105,8 @@ assert p.grad.tolist() == [0.0, 10.0, 10.0]
 # When the clone has no graph
 # ---------------------------
 # If a tensor doesn't require grad, its clone doesn't either. Under
-# :class:`torch.no_grad`, no clone requires grad. Such clones are leaves, and they
-# still have their own memory.
+# :class:`torch.no_grad`, no clone requires grad. Both clones here are leaves, and
+# they still have their own memory.
 
 of_data = x.clone()
 with torch.no_grad():

@@ -30,7 +30,6 @@ w = torch.ones(1, device=device, requires_grad=True)
 on_cpu = w.cpu()
 copied = w.to("cpu", copy=True)
 print(f"{on_cpu is w = }, {copied is w = }")
-assert (on_cpu is w) == (device == "cpu")
 assert copied.grad_fn.name() == "ToCopyBackward0"
 assert w.to(w.device) is w
 assert w.to(torch.float32) is w
@@ -99,6 +98,7 @@ print(f"{w.item() = }, {on_cpu.item() = }")
 print(f"{copied.item() = }")
 assert w.item() == 1
 assert copied.item() == 7
+assert (on_cpu is w) == (device == "cpu")
 assert on_cpu.item() == (1 if on_cpu is w else 7)
 
 # %%
@@ -112,7 +112,7 @@ assert on_cpu.item() == (1 if on_cpu is w else 7)
 #       1.0, on_cpu.item() = 1.0`` ``copied.item() = 1.0`` with ``copied.clone()[0] =
 #       7.0`` in the place of ``copied[0] = 7.0``
 #
-# On a CPU, ``on_cpu`` is a leaf and autograd raises. On CUDA, ``w`` doesn't change.
+# On a CPU ``on_cpu`` is a leaf and autograd raises in grad mode. On CUDA ``w`` stays 1.
 #
 # Which operations may mix two devices?
 # -------------------------------------
@@ -163,12 +163,12 @@ assert image.to(memory_format=last) is not image
 # sphinx_gallery_folded = "The code that tests them"
 
 # %%
-# A CUDA tensor takes an index or a mask on the CPU. A CPU tensor takes an index on CUDA
-# only if the index has no dimensions (`pytorch#69607
+# In brackets, a CUDA tensor takes an index or a mask on the CPU. A CPU tensor takes an
+# index on CUDA only if the index has no dimensions (`pytorch#69607
 # <https://github.com/pytorch/pytorch/pull/69607>`_). The fix: :ref:`devices-differ`.
 #
 # Remember
 # --------
 # - Without ``copy=True``, ``cpu`` and ``to`` copy only if something has to change.
 # - Assign the result. If autograd records the copy, gradients flow back through it.
-# - For a copy on the CPU from any device, use ``w.to("cpu", copy=True)``.
+# - For a copy on the CPU from CPU or GPU, use ``w.to("cpu", copy=True)``.

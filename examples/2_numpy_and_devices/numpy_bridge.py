@@ -6,8 +6,8 @@
 Share memory with NumPy: ``numpy`` and ``from_numpy``
 =====================================================
 
-Without ``force=True``, :meth:`~torch.Tensor.numpy` doesn't copy. The array shares the
-tensor's memory, and autograd doesn't notice what NumPy writes.
+Without ``force=True``, :meth:`~torch.Tensor.numpy` shares the tensor's memory and
+doesn't copy. Autograd doesn't notice what NumPy writes, so a gradient can be wrong.
 """
 
 # sphinx_gallery_setup = True
@@ -46,9 +46,9 @@ assert own.item() == 5
 # Autograd doesn't notice a write by NumPy
 # ----------------------------------------
 # The gradient of ``(w * w).sum()`` is ``2 * w``, which is 2 for ones. NumPy writes a 3
-# into ``w`` before the backward pass. If PyTorch had written it, with
-# ``w.detach().fill_(3.0)``, then ``backward()`` would raise, because it compares
-# version counters (:doc:`../1_basics/detach`).
+# into ``w`` before the backward pass. If PyTorch writes the 3, with
+# ``w.detach().fill_(3.0)``, the *version counter* ``w._version`` becomes 1, and
+# ``backward()`` raises (:doc:`../1_basics/detach`).
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * w).sum()  # saves w for backward

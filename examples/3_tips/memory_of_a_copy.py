@@ -132,7 +132,7 @@ assert of_to["gpu peak"] == 0
 # A slice with gaps needs one more copy on CUDA, because PyTorch first `makes it
 # contiguous on the GPU
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
-# (That's from its source code. Without CUDA, the peak is 0.)
+# (That's from PyTorch's source code. Without CUDA, the peak is 0.)
 
 gaps = torch.ones(2 * MIB, device=device)[::2]
 with count_mib() as used:

@@ -123,16 +123,16 @@ for call, new in new_pages.items():
     times.append(min(runs))
     ms = f"{1e3 * min(runs):.1f} ms"
     labels.append(f"{ms}, {new:,} new pages")
-plt.figure(figsize=(4.6, 1.6))
+plt.figure(figsize=(4.6, 1.6), layout="constrained")
 bars = plt.barh(list(new_pages), times)
 plt.bar_label(bars, labels, padding=3)
-plt.xlim(0, 2 * max(times))
+plt.xlim(0, 2.6 * max(times))
 plt.xticks([])
 plt.grid(False)
 plt.gca().invert_yaxis()
 ratio = times[0] / times[-1]
 faster = f"about {ratio:.2g} times faster"
-plt.title(f"Without new pages, a copy is {faster}")
+plt.title(f"No new pages: {faster}")
 plt.xlabel("Time and new pages of a copy of 64 MiB")
 plt.show()
 # sphinx_gallery_lead = True
@@ -162,4 +162,4 @@ assert wrong.grad_fn.next_functions[0][0] is not None
 # --------
 # - A very large copy into new memory usually also takes time for page faults.
 # - In a loop, reuse one buffer for the newest copy: ``buffer.copy_(x.detach())``.
-# - On Linux, NumPy's copy can cause fewer faults, because it asks for larger pages.
+# - On Linux, NumPy's copy can cause fewer faults, because NumPy asks for larger pages.

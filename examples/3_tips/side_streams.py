@@ -54,16 +54,16 @@ def wait_for(x, copied):
         x.record_stream(current)
 
 
-total = torch.zeros(2, device=device)
+squares = torch.zeros(2, device=device)
 following, copied = load(batches[0])
 for index in range(3):
     x = following
     wait_for(x, copied)
     if index < 2:
         following, copied = load(batches[index + 1])
-    total += x * x
-print(f"{total.tolist() = }")
-assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
+    squares += x * x
+print(f"{squares.tolist() = }")
+assert squares.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # sphinx_gallery_lead = "side_streams.html"
 
 # %%
@@ -77,9 +77,10 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # two copies to ``x``, which write 1 and 2, and ``y = 2 * x``. ``y`` should use the
 # first copy, so it should be 2.
 #
-# The second copy may write to the same memory, because the loop above frees ``x`` when
-# it assigns the next batch to it. The allocator only knows the stream that a tensor was
-# made on, so it may give the memory to the next copy on ``side`` (from `PyTorch's docs
+# The second copy may write to the same memory, because the loop above assigns the next
+# batch to ``x``, which frees the old one. The allocator only knows the stream that a
+# tensor was made on, so it may give the memory to the next copy on ``side`` (from
+# `PyTorch's docs
 # <https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html>`__).
 
 WORK = "copy 1", "2 * x", "copy 2"
@@ -107,7 +108,8 @@ def results(waits):
 # sphinx_gallery_folded = "The model of two streams"
 
 # %%
-# What each ensures: the first before the second.
+# The first work of each pair is done before the second.
+
 by_stream = "copy 1", "copy 2"
 by_wait = "copy 1", "2 * x"
 by_record = "2 * x", "copy 2"
@@ -147,9 +149,9 @@ assert both == [2]
 if gpu:
     side.wait_stream(torch.cuda.current_stream())
 with torch.cuda.stream(side):
-    result = total.to("cpu", non_blocking=True)
+    result = squares.to("cpu", non_blocking=True)
 if gpu:
-    total.record_stream(side)
+    squares.record_stream(side)
     side.synchronize()  # the CPU waits
 print(f"{result.tolist() = }")
 assert result.tolist() == [20, 35]

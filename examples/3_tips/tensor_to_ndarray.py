@@ -38,9 +38,10 @@ assert copied[0] == 0
 # Which of nine routes share, copy or raise?
 # ------------------------------------------
 # The folded code writes a 7 to each array. If the tensor then has the 7, array and
-# tensor share memory. On CUDA, the first six routes raise ``TypeError``, and the last
-# three copy. Without a GPU, the second column shows the ``meta`` device, which raises
-# the same errors but has no data to copy.
+# tensor share memory. The tensor requires grad, so on the CPU the first two routes
+# raise ``RuntimeError``. On CUDA, the first six raise ``TypeError``, and the last three
+# copy. Without a GPU, the second column shows the ``meta`` device, which raises the
+# same errors as CUDA but has no data to copy.
 
 names = [
     "t.numpy()",
@@ -102,8 +103,8 @@ for route in routes:  # NumPy has no bfloat16
 # sphinx_gallery_folded = "The nine routes, and the code that tries them"
 
 # %%
-# Only the last route copies both on the CPU and on CUDA. If you only read, or want to
-# share on the CPU, write ``t.numpy(force=True)``. The times of three copies are in
+# Only the last route copies both on the CPU and on CUDA. To read an array before ``t``
+# changes, ``t.numpy(force=True)`` is enough. The times of three copies are in
 # :doc:`cost_of_an_ndarray`. NumPy has no bfloat16, so all nine raise for it
 # (:doc:`../2_numpy_and_devices/numpy_force`).
 

@@ -72,9 +72,9 @@ assert not np.shares_memory(before, kept)
 # DLPack shares on every device
 # -----------------------------
 # :func:`torch.from_dlpack` takes a tensor or array of any library that supports DLPack,
-# and shares its memory. The result has its own version counter, so autograd doesn't
-# notice a write to the result (:ref:`silent-numpy-write`). The write to ``alias``
-# changes ``w``, but not ``copied``. The correct ``w.grad`` is 2.
+# and shares its memory. PyTorch counts the writes to a tensor in ``_version``, but the
+# result has its own count. So autograd doesn't notice that the write to ``alias``
+# changes ``w``, and ``w.grad`` is 6 instead of 2 (:ref:`silent-numpy-write`).
 
 w = torch.ones(2, device=device)
 w.requires_grad_()
@@ -101,7 +101,7 @@ assert alias._version > 0
 # -------------------------------------
 # You can also share on purpose. This layer's weight uses the memory of an array. NumPy
 # can then set the weight, and a training step changes the array. Don't write to the
-# array between a forward pass and its ``backward()``.
+# array between a forward pass and its ``backward()``, or gradients can be wrong.
 
 array = np.ones((1, 2), dtype=np.float32)
 shared = torch.from_dlpack(array)

@@ -36,7 +36,7 @@ print(f"{w.item() = }, {w.grad = }")
 assert w.item() == 0.5
 
 # %%
-# Each weight takes a step, then is frozen and set to 1. A bar names the next gradient.
+# Each weight takes a step, then is frozen and set to 1. The labels name the next step.
 
 SGD, Adam = torch.optim.SGD, torch.optim.Adam
 settings = [
@@ -51,8 +51,7 @@ after = {}
 for label, gradient, kind, options in settings:
     w = nn.Parameter(torch.ones(1, device=device))
     optimizer = kind([w], lr=0.5, **options)
-    loss = w.sum()
-    loss.backward()
+    w.sum().backward()
     optimizer.step()
     w.requires_grad_(False)
     w.fill_(1.0)
@@ -63,6 +62,7 @@ for label, gradient, kind, options in settings:
     optimizer.step()
     after[label] = round(w.item(), 3)
 found = list(after.values())
+plt.figure(layout="constrained")
 bars = plt.barh(list(after), found)
 plt.bar_label(bars, fmt="%.3g", padding=3)
 plt.title("With grad None, a frozen weight stays 1")
@@ -151,8 +151,8 @@ assert w.item() == 2
 # The weight has a gradient, but the optimizer doesn't have the weight.
 
 # %%
-# Add the weight with its ``lr``. Otherwise its group gets the optimizer's first ``lr``,
-# even if a scheduler has changed it. (An old scheduler may raise at its next step.)
+# Add the weight with an ``lr``. Otherwise it gets the optimizer's first ``lr``, even if
+# a scheduler has set another. (An old scheduler may raise at its next step.)
 
 optimizer.add_param_group({"params": [w], "lr": 0.5})
 optimizer.zero_grad()

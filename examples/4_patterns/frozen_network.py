@@ -40,19 +40,19 @@ y.backward()
 u.backward()
 print(f"{y.item() = }, {u.item() = }")
 print(f"{w.grad = }, {t.grad = }")
-assert w.grad.item() == 2
 assert t.grad.item() == 4
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, z, t, u"
 
 # %%
-# The gradient of ``w`` comes from A's loss only. Now A takes a step.
+# The gradient of ``w`` comes from ``y`` only. Now A takes a step.
 # :class:`torch.optim.SGD` changes ``w`` *in place*, by 0.5 * 2.
 
 optimizer = torch.optim.SGD([w, b], lr=0.5)
 optimizer.step()
 print(f"{w.item() = }, {z.item() = }")
 assert z.item() == 3
+assert w.grad.item() == 2
 
 # %%
 # .. predict:: What does ``z`` hold now?
@@ -66,7 +66,7 @@ assert z.item() == 3
 # Detach A's weight again after each step
 # ---------------------------------------
 # We do the same with :class:`torch.nn.Linear`. In three steps A's weight goes from 4 to
-# 2.25. (``z`` follows A's steps even without this, but not a cast, see below.)
+# 2.25. (An earlier ``z`` would also follow A's steps, but not a cast, see below.)
 
 net_a = torch.nn.Linear(1, 1, bias=False, device=device)
 net_b = torch.nn.Linear(1, 1, bias=False, device=device)
@@ -94,7 +94,7 @@ assert net_a.weight.grad is None
 # B's forward pass saves A's weight, 4, for the gradient of ``t``. Then A steps too
 # early and changes ``w`` to 3 in place. The clone is still 4. Without ``.clone()``, B's
 # backward pass raises (:ref:`saved-value-changed`). Clone outside of compiled and
-# checkpointed functions (:ref:`silent-fused`).
+# checkpointed functions, whose backward pass may clone again (:ref:`silent-fused`).
 
 torch.nn.init.constant_(w, 4.0)
 t.grad = None
@@ -108,8 +108,8 @@ print(f"{w.item() = }, {t.grad.item() = }")
 assert t.grad.item() == 4
 
 # %%
-# The step increments the version counter of ``w``, so autograd notices the change.
-# A step with ``fused=True`` doesn't increment it (:doc:`../1_basics/detach`).
+# ``w._version`` counts the writes to ``w``, so autograd notices a step. But a step with
+# ``fused=True`` doesn't increment ``w._version`` (:doc:`../1_basics/detach`).
 
 torch.nn.init.constant_(w, 4.0)
 t.grad = None
@@ -132,13 +132,12 @@ assert t.grad.item() == 3
 #       ``fused.step()``
 #     - ``gradient of t: 4.0`` with ``u = w.detach().clone() * t``
 #
-# The gradient should be 4, but PyTorch doesn't raise.
+# The gradient should be 4, but the fused step makes it 3, and PyTorch doesn't raise.
 #
 # After a cast, a detached weight no longer changes with A
 # --------------------------------------------------------
 # A cast or a move to another device gives A's weights new memory, even if you cast or
-# move back later. A detached tensor keeps the old memory and no longer changes with A.
-# So call ``detach()`` again in each iteration.
+# move back later. ``held`` keeps the old memory. So detach again in each iteration.
 
 held = net_a.weight.detach()
 net_a.double()
@@ -150,10 +149,11 @@ assert held.item() == 2.25
 # %%
 # ``detach`` cuts a path, freezing keeps it open
 # ----------------------------------------------
-# ``p`` is an input of A that requires grad. With ``detach()`` after A, neither A nor
-# ``p`` gets a gradient. If you freeze A with :meth:`torch.nn.Module.requires_grad_`,
-# ``p`` gets one through A, and A doesn't (:doc:`../1_basics/stop_a_gradient`).
+# ``p`` is an input of A. With ``detach()`` after A, neither A nor ``p`` gets a
+# gradient. If you freeze A with :meth:`torch.nn.Module.requires_grad_`, ``p`` gets
+# A's 5 times B's 7, and A gets none (:doc:`../1_basics/stop_a_gradient`).
 
+torch.nn.init.constant_(net_b.weight, 7.0)
 p = torch.ones(1, device=device, requires_grad=True)
 loss = net_b(net_a(p).detach())
 loss.backward()
@@ -162,7 +162,7 @@ net_a.requires_grad_(False)
 loss = net_b(net_a(p))
 loss.backward()
 print(f"frozen: {p.grad}, {net_a.weight.grad}")
-assert p.grad is not None
+assert p.grad.item() == 7 * 5
 assert net_a.weight.grad is None
 
 # %%
@@ -171,4 +171,4 @@ assert net_a.weight.grad is None
 # - ``w.detach()`` changes with A's steps, until a cast or a move gives ``w`` new
 #   memory. So call it again in each iteration, after A's step.
 # - If A steps between B's forward and backward pass, add ``.clone()``.
-# - ``detach`` stops gradients on a path. ``requires_grad_(False)`` freezes weights.
+# - ``detach`` cuts a path. Freezing keeps it open, but the weights get no gradient.

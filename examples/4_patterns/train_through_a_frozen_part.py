@@ -163,4 +163,5 @@ assert b.grad is None
 # --------
 # - Freeze B with ``requires_grad_(False)`` before the forward pass, and A still learns.
 # - ``detach`` and ``no_grad`` between A and the loss leave A without a gradient.
-# - If you freeze B later, the forward pass has already saved the inputs of B.
+# - If you freeze B later, the forward pass has already saved the inputs of B's
+#   layers.
