@@ -160,7 +160,7 @@ assert mean_a.item() == 1
 #     - ``A: 0.0, B: 0.0`` with ``functional_call(norm_b.eval(), state, (batch,))`` in
 #       the place of ``functional_call(norm_b, state, (batch,))``
 #
-# In training mode, B has written into A's buffer. In eval mode it doesn't.
+# In training mode, B writes into A's buffer. In eval mode it doesn't.
 #
 # Remember
 # --------
