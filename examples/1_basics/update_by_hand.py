@@ -152,7 +152,7 @@ assert w.item() == -1
 assert w.grad.item() == 8 + 4
 
 # %%
-# .. predict:: What are ``w`` and its gradient?
+# .. predict:: What are ``w`` and its gradient after the last loop?
 #
 #     - ``w = tensor([-1.], requires_grad=True)`` ``w.grad = tensor([12.])``
 #     - ``w = tensor([2.], requires_grad=True)`` ``w.grad = tensor([8.])`` with ``for _
