@@ -81,7 +81,7 @@ except RuntimeError as error:
 assert "modified by an inplace operation" in message
 
 # %%
-# .. predict:: What does the second backward pass do?
+# .. predict:: What does the second backward pass do after B's step?
 #
 #     - ``RuntimeError: one of the variables needed for gradient computation has been
 #       modified by an inplace operation``
