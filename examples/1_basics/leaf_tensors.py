@@ -94,9 +94,9 @@ assert not q.requires_grad
 #
 # Follow the graph back to its leaves
 # -----------------------------------
-# ``grad_fn`` is the node of the operation that computed a tensor. ``print`` shows its
-# name. ``y`` is the sum of a product and ``b``, so give the product a name to see both
-# nodes.
+# ``grad_fn`` is the node of the operation that computed a tensor. ``print`` shows the
+# node's name. ``y`` is the sum of a product and ``b``, so assign the product to a
+# variable to see both nodes.
 
 product = x * w
 y = product + b

@@ -24,7 +24,7 @@ print("This lesson runs on:", device)
 # Network A has the weight 2, network B the weight 3, and together they compute the
 # score 6. ``loss_1`` trains B, which wants a high score. ``loss_2`` trains A, which
 # wants 0. ``inputs=`` gives each weight only the gradient of its own loss. Both
-# backward passes need the tensors that the node of ``score`` saved, so
+# backward passes need the tensors that the product ``a * b`` saved, so
 # ``retain_graph=True`` keeps them for the second pass. Both steps come last.
 
 a = torch.tensor([2.0], device=device)
@@ -52,9 +52,9 @@ assert a.grad.item() == 36
 # %%
 # Does ``retain_graph=True`` allow a step in between?
 # ---------------------------------------------------
-# Without ``retain_graph=True``, the first backward pass frees what the node saved, and
-# the second one raises (:ref:`backward-twice`). Here it is set, but B takes its step
-# between the two passes. The step sets ``b``, which the node saved, to 4 in place.
+# Without ``retain_graph=True``, the first backward pass frees what the product saved,
+# and the second one raises (:ref:`backward-twice`). Here it is set, but B steps between
+# the two passes. The step sets ``b``, which the product saved, to 4 in place.
 
 
 def reset():
@@ -81,7 +81,7 @@ except RuntimeError as error:
 assert "modified by an inplace operation" in message
 
 # %%
-# .. predict:: What does the second backward pass do?
+# .. predict:: What does the second backward pass do after B's step?
 #
 #     - ``RuntimeError: one of the variables needed for gradient computation has been
 #       modified by an inplace operation``
@@ -90,7 +90,7 @@ assert "modified by an inplace operation" in message
 #     - ``a.grad = tensor([36.])`` without ``opt_b.step()``
 #
 # It raises, because the gradient of ``a`` would mix the old score with the new ``b``.
-# With ``fused=True`` autograd doesn't notice (:ref:`silent-fused`).
+# With ``fused=True`` autograd doesn't notice, and 48 is wrong (:ref:`silent-fused`).
 #
 # Or recompute the second loss after the first step
 # -------------------------------------------------
@@ -141,7 +141,7 @@ grads = step_between(a * b, fused)
 found["step between, fused"] = grads
 reset()
 grads = step_between(a + b, opt_b)  # saves no weight
-found["the same, score = a + b"] = grads
+found["step between, score = a + b"] = grads
 reset()
 score = a * b
 loss = -score + score.square()
@@ -152,7 +152,7 @@ print("order | gradient of B | gradient of A")
 for order, (of_b, of_a) in found.items():
     print(f"{order} | {of_b} | {of_a}")
 assert found["step between, fused"] == (-2, 48)
-assert found["the same, score = a + b"] == (-1, 10)
+assert found["step between, score = a + b"] == (-1, 10)
 assert found["backward of the sum"] == (22, 33)
 # sphinx_gallery_folded = "The code of the three orders"
 

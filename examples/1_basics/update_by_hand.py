@@ -130,8 +130,8 @@ assert new_leaf == (2, 1, 4)
 #   (:ref:`grad-is-none`), and ``0.25 * None`` raises the ``TypeError``.
 # - Under ``no_grad``, the new ``w`` doesn't require grad. The next loss has no other
 #   weight, so ``backward()`` raises (:ref:`no-grad-fn`).
-# - ``.data`` gives the same numbers. But it hides the write from a backward pass that
-#   still needs the old weight (:ref:`silent-data`, :doc:`two_losses`).
+# - ``.data`` gives the same numbers here. But if a later backward pass still needs the
+#   old weight, it doesn't raise, and its gradient is wrong (:ref:`silent-data`).
 # - A new leaf can be trained, but an optimizer or a model that holds the first one
 #   doesn't get the update.
 #
@@ -152,7 +152,7 @@ assert w.item() == -1
 assert w.grad.item() == 8 + 4
 
 # %%
-# .. predict:: What are ``w`` and its gradient?
+# .. predict:: What are ``w`` and its gradient after the last loop?
 #
 #     - ``w = tensor([-1.], requires_grad=True)`` ``w.grad = tensor([12.])``
 #     - ``w = tensor([2.], requires_grad=True)`` ``w.grad = tensor([8.])`` with ``for _

@@ -39,8 +39,8 @@ assert batch.tolist() == [[0, 0], [1, 1]]
 # A list of tensors: stay in PyTorch
 # ----------------------------------
 # :func:`torch.stack` adds a dimension, :func:`torch.cat` extends one. Both work on the
-# tensors' device and stay in the graph. A tensor made from Python numbers doesn't
-# require grad.
+# tensors' device and stay in the graph. Python numbers aren't in a graph, so
+# ``numbers`` doesn't require grad.
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)
@@ -54,6 +54,8 @@ assert stack.shape == (2, 2)
 assert flat.shape == (4,)
 assert stack.requires_grad
 assert flat.requires_grad
+assert stack.device == v.device
+assert flat.device == v.device
 assert not numbers.requires_grad
 
 # %%

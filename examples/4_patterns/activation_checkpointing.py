@@ -21,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
-warnings.simplefilter("ignore")  # one call warns
+warnings.filterwarnings("ignore", "None of the inputs")
 
 # %%
 # How much memory do checkpoints save?
@@ -139,7 +139,7 @@ assert x.grad.item() == 10
 # .. predict:: What is the gradient of ``x``?
 #
 #     - ``x.grad.item() = 10.0``
-#     - ``x.grad.item() = 2.0`` without ``w.mul_(5)``
+#     - ``x.grad.item() = 2.0`` with ``w.mul_(1)`` in the place of ``w.mul_(5)``
 #     - ``RuntimeError: one of the variables needed for gradient computation has been
 #       modified by an inplace operation…`` with ``y = layer(x)``
 #

@@ -59,6 +59,7 @@ assert alias.tolist() == [[3, 4]]
 # -------------------------------------------------------------
 # Each edit sets the weight ``w`` of a new layer to ``t``, which is 3. ``fused`` is SGD
 # with ``fused=True``. For the last column, we made an SGD optimizer before the edit.
+# Autograd notices a write by the *version counter* (:doc:`../1_basics/detach`).
 
 
 edits = [
@@ -114,9 +115,9 @@ assert found[5] == (False, False, True, 0, False)
 # sphinx_gallery_folded = "The six edits, and the code that tries them"
 
 # %%
-# - ``w.data.copy_`` and a fused step don't increment the version counter
-#   (:doc:`../1_basics/detach`), so autograd doesn't catch a write that changes a saved
-#   value (:ref:`silent-data`, :ref:`silent-fused`).
+# - ``w.data.copy_``, a fused step and ``w.data = t`` don't change the version counter.
+#   So a ``backward()`` that needs the old weight doesn't raise, and its gradient is
+#   wrong (:ref:`silent-data`, :ref:`silent-fused`).
 # - After ``w.data = t`` the optimizer writes to the memory of ``t``. Tensors that
 #   shared memory with the weight keep the old values.
 # - After ``layer.weight = ...`` the optimizer still has the old, unused Parameter.

@@ -8,7 +8,7 @@ Run B with A's weights: ``functional_call``
 
 :func:`torch.func.functional_call` runs model B with the detached weights of model A,
 which share A's memory. B computes with A's current values, and B's loss gives A no
-gradient.
+gradient through these weights.
 """
 
 # sphinx_gallery_setup = True
@@ -96,13 +96,14 @@ assert found["functional_call"] == (15, None)
 
 # %%
 # With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
-# gives A a gradient. With ``functional_call``, B uses A's current weight and A gets no
-# gradient. B uses its own tensor for a name that ``state`` doesn't have.
+# gives A a gradient, 3 * 7. With ``functional_call``, B uses A's current weight and A
+# gets no gradient, unless ``x`` is an output of A. B uses its own tensor for a name
+# that ``state`` doesn't have.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
-# Each call gets a new A whose weight is 4. ``z`` is A's detached weight, and ``other``
-# is a state dict with the weight 5.
+# Each call gets a new A whose weight is 4. ``z`` is A's detached weight. The
+# optimizer's step subtracts 1. ``other`` is a state dict with the weight 5.
 
 other = {"weight": torch.full_like(z, 5.0)}
 
@@ -115,7 +116,7 @@ for call in keeping + breaking:
     if call == "optimizer.step()":
         weights = net.parameters()
         optimizer = torch.optim.SGD(weights, lr=1.0)
-        loss = net(-torch.ones_like(z))
+        loss = net(torch.ones_like(z))
         loss.backward()
         optimizer.step()
     elif call == "load_state_dict(other)":
@@ -159,12 +160,11 @@ assert mean_a.item() == 1
 #     - ``A: 0.0, B: 0.0`` with ``functional_call(norm_b.eval(), state, (batch,))`` in
 #       the place of ``functional_call(norm_b, state, (batch,))``
 #
-# B has written into A's buffer. After ``norm_b.eval()`` it doesn't: B normalizes with
-# A's mean instead of the batch's.
+# In training mode, B writes into A's buffer. In eval mode it doesn't.
 #
 # Remember
 # --------
 # - ``functional_call(net_b, net_a.state_dict(), (x,))`` lets B use A's weights without
-#   a copy and without a gradient for A.
+#   a copy and without a gradient for them.
 # - In-place writes keep the sharing. ``assign=True`` and a new dtype break it.
 # - Buffers are shared as well. In training mode, B's BatchNorm changes A's buffers.

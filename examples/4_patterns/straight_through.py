@@ -61,7 +61,7 @@ def straight_through(x):
 
 
 def train(quantize):
-    w = torch.tensor(0.25, device=device)
+    w = torch.tensor(0.125, device=device)
     w.requires_grad_()
     optimizer = torch.optim.SGD([w], lr=1 / 32)
     for _ in range(8):
@@ -84,17 +84,17 @@ for form, quantize in forms.items():
     weight, loss = train(quantize)
     print(f"{form} | {weight} | {loss}")
     found[quantize] = weight, loss
-assert found[rounded] == (0.25, 36)
-assert found[half_detached] == (0.25, 36)
-assert found[straight_through] == (2.75, 0)
+assert found[rounded] == (0.125, 36)
+assert found[half_detached] == (0.125, 36)
+assert found[straight_through] == (2.625, 0)
 # sphinx_gallery_folded = "The code that trains with each form"
 
 # %%
 # With ``round`` alone the gradient is 0. PyTorch doesn't raise, and the weight isn't
 # trained. The second form has the right value here, but both uses of ``x`` are in the
 # graph, and the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
-# ``detach``. The third form stops at 2.75, because 2.75 is rounded to 3 and the loss is
-# 0. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
+# ``detach``. With the third form each step adds a quarter of ``3 - w.round()``, until
+# 2.625 is rounded to 3. (``x.round().detach()`` has no graph, see :ref:`no-grad-fn`.)
 #
 # For an exact value, write ``q + (x - x.detach())``
 # --------------------------------------------------

@@ -31,7 +31,7 @@ print("This lesson runs on:", device)
 
 @torch.no_grad()
 def soft_update(target, net, share):
-    """Move the parameters, but not the buffers."""
+    """Move the parameters, not the buffers."""
     olds, news = target.parameters(), net.parameters()
     for old, new in zip(olds, news, strict=True):
         old.lerp_(new, share)
@@ -152,8 +152,7 @@ for _ in range(2):
     average.update_parameters(norm)
 before = by_hand.running_mean.item()
 copied = average.module.running_mean.item()
-olds, news = by_hand.buffers(), norm.buffers()
-for old, new in zip(olds, news, strict=True):
+for old, new in zip(by_hand.buffers(), norm.buffers()):
     old.copy_(new)
 after = by_hand.running_mean.item()
 print(f"{before = }, {after = }, {copied = }")
