@@ -7,8 +7,8 @@ Load onto another device: ``map_location``
 ==========================================
 
 A checkpoint stores each tensor's device, and :func:`torch.load` restores the tensor on
-that device unless you pass ``map_location``. Load to ``"cpu"``, because
-``load_state_dict`` then copies the values to the model's device.
+that device unless you pass ``map_location``. Load to ``"cpu"``, which works everywhere,
+and let ``load_state_dict`` copy the values to the model's device.
 """
 
 # sphinx_gallery_setup = True
