@@ -150,7 +150,7 @@ print(f"{stacked.shape = }")
 # notice a write to it, so here ``w.grad[0]`` is 0 instead of 1 (:doc:`numpy_bridge`).
 # ``inside`` doesn't require grad, so its ``numpy()`` also works after the block.
 
-before = w.relu()
+before = w.relu()  # saves the result for backward
 with torch.no_grad():
     array = before.numpy()
     inside = w * 3
