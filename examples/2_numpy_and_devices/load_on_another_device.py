@@ -115,7 +115,7 @@ assert found["to_cpu"] == "cpu"
 # device and in their dtype. So create the model where you want it, then load.
 # An optimizer's ``load_state_dict`` converts Adam's averages to the device and dtype of
 # their parameter. If an average already has both, as in the first load on a CPU, the
-# optimizer takes the loaded tensor itself.
+# optimizer takes the loaded tensor itself, and the next step changes ``checkpoint``.
 
 model.double()
 model.load_state_dict(checkpoint["model"])
