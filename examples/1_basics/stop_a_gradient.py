@@ -126,9 +126,9 @@ assert found["SGD without A"][2:] == (15, 10, 3)
 # sphinx_gallery_folded = "The code that ran them"
 
 # %%
-# - Avoid ``.data`` (:ref:`silent-data`).
-# - Under ``no_grad``, B trains. Under ``inference_mode`` it raises, because it can't
-#   save ``h`` for the gradient of its weight (:doc:`inference_tensors`).
+# - Avoid ``.data``. A write through it can make a gradient wrong (:ref:`silent-data`).
+# - If A runs under ``no_grad``, B trains. If A runs under ``inference_mode``, B raises,
+#   because it can't save ``h`` for its weight's gradient (:doc:`inference_tensors`).
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
 #   old gradient can still change A (:ref:`silent-momentum`).
 # - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`.
@@ -160,7 +160,7 @@ assert a.weight.grad.item() == 2 * 5 + 2 * 2
 #       torch.optim.SGD([a.weight, b.weight], lr=0.5)``
 #     - ``a.weight.grad = tensor([[20.]])`` without ``optimizer.step()``
 #
-# A's gradient is the sum of both iterations. It stays None if you freeze A first.
+# Both iterations add up: 2 * 5 + 2 * 2. A's gradient stays None if you freeze A first.
 #
 # Remember
 # --------

@@ -42,8 +42,8 @@ assert second.grad.item() == 3
 # Follow ``next_functions`` to the end of each branch
 # ---------------------------------------------------
 # The ``next_functions`` of a node get the gradients next (see the picture in
-# :doc:`leaf_tensors`). A node called ``AccumulateGrad`` belongs to a leaf, its
-# ``variable``. None is an input that needs no gradient, here ``cut``. If the loss has
+# :doc:`leaf_tensors`). A node called ``AccumulateGrad`` has a leaf as its ``variable``.
+# None is an input that needs no gradient, here ``cut``. If the loss has
 # no ``grad_fn``, see :ref:`no-grad-fn`. For a non-leaf tensor, see :doc:`retain_grad`.
 
 

@@ -7,8 +7,8 @@ Load onto another device: ``map_location``
 ==========================================
 
 A checkpoint stores each tensor's device, and :func:`torch.load` restores the tensor on
-that device unless you pass ``map_location``. Load to ``"cpu"``, because
-``load_state_dict`` then copies the values to the model's device.
+that device unless you pass ``map_location``. Load to ``"cpu"``, which works everywhere,
+and let ``load_state_dict`` copy the values to the model's device.
 """
 
 # sphinx_gallery_setup = True
@@ -115,7 +115,7 @@ assert found["to_cpu"] == "cpu"
 # device and in their dtype. So create the model where you want it, then load.
 # An optimizer's ``load_state_dict`` converts Adam's averages to the device and dtype of
 # their parameter. If an average already has both, as in the first load on a CPU, the
-# optimizer takes the loaded tensor itself.
+# optimizer takes the loaded tensor itself, and the next step changes ``checkpoint``.
 
 model.double()
 model.load_state_dict(checkpoint["model"])

@@ -41,7 +41,7 @@ assert copied[0] == 1 - 2j
 # Which tensors does ``force=True`` convert?
 # ------------------------------------------
 # We add 7 to each array. If its tensor also changes, the two share memory (*alias*).
-# The tensors are on this lesson's device, except the last two.
+# The sparse tensor is on the CPU, the last one on ``meta``, the others on ``device``.
 
 
 def share_or_copy(tensor, force):
@@ -146,23 +146,23 @@ print(f"{stacked.shape = }")
 # Inside ``no_grad``, ``numpy()`` doesn't need ``detach``
 # -------------------------------------------------------
 # ``numpy()`` raises if the tensor requires grad and grad mode is on at the time of the
-# call. Inside ``no_grad`` you get an array that shares the memory, and :doc:`autograd
-# doesn't notice a write <numpy_bridge>`. The product computed inside doesn't require
-# grad, so its ``numpy()`` also works after the block.
+# call. Inside ``no_grad`` you get an array that shares the memory. Autograd doesn't
+# notice a write to it, so here ``w.grad[0]`` is 0 instead of 1 (:doc:`numpy_bridge`).
+# ``inside`` doesn't require grad, so its ``numpy()`` also works after the block.
 
-before = w * 2
+before = w.relu()  # saves the result for backward
 with torch.no_grad():
     array = before.numpy()
     inside = w * 3
-array[0] = 7.0
-print(f"{before.tolist() = }")
+array[0] = 0.0
+before.sum().backward()
+print(f"{w.grad = }")
 print(f"{inside.numpy() = }")
 try:
     before.numpy()
 except RuntimeError as error:
     print("RuntimeError:", error)
-assert before.tolist() == [7, 2]
-assert before._version == 0
+assert w.grad.tolist() == [0, 1]
 
 # %%
 # Remember

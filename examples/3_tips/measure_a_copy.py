@@ -105,6 +105,7 @@ cases = [
     ("4 B", 1, 99, "o"),
     ("64 MiB", 2**24, 11, "s"),
 ]
+plt.figure(layout="constrained")
 heights = np.arange(6)
 verdict, columns, medians = [], [], []
 for size, numel, rounds, mark in cases:
@@ -139,7 +140,7 @@ plt.yticks(np.arange(6) + 1 / 8, calls)
 plt.gca().invert_yaxis()
 plt.xscale("log", base=2)
 plt.gca().xaxis.set_major_formatter("{x:g}×")
-plt.title("\n".join(verdict))
+plt.title("\n".join(verdict), wrap=True)
 plt.xlabel("Time relative to x.detach().clone()")
 plt.legend()
 plt.show()

@@ -27,23 +27,23 @@ print("This lesson runs on:", device)
 # ``copy.copy`` shares memory, ``clone`` and ``deepcopy`` don't
 # -------------------------------------------------------------
 # We write to ``w`` after copying it. ``cloned`` is connected to ``w`` in the graph, and
-# ``separate`` isn't. ``deep`` is a new leaf. ``shallow`` shares the memory of ``w`` but
-# has its own version counter, so autograd doesn't notice that the write changes it.
+# ``separate`` isn't. ``deep`` is a new leaf. ``shallow`` shares memory with ``w``, but
+# autograd doesn't notice that the write changes it. So its gradient is 14 instead of 2.
 
 w = torch.ones(2, device=device, requires_grad=True)
 cloned = w.clone()
 separate = w.detach().clone()
 deep = copy.deepcopy(w)
 shallow = copy.copy(w)
-version = shallow._version
+loss = (shallow * shallow).sum()
 with torch.no_grad():
     w.fill_(7.0)
+loss.backward()
 print(f"{cloned = }")
-print(f"{separate = }")
-print(f"{deep = }")
+print(f"{separate = }, {deep = }")
 print(f"{shallow = }")
-print("Noticed:", shallow._version != version)
-assert shallow._version == version
+print(f"{shallow.grad = }")
+assert shallow.grad.tolist() == [14, 14]
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "w, shallow, cloned, deep, w copied to deep"
 
@@ -168,4 +168,4 @@ assert shared == ["deepcopy", "save, load"]
 # --------
 # - ``t.detach().clone()`` copies a tensor, ``copy.copy`` shares its memory.
 # - One ``deepcopy`` of detached views makes copies that share memory with each other.
-# - A saved slice keeps its whole storage. So does a deep copy, except a Parameter's.
+# - Saved slices keep their whole storage. Deep-copied ones do too, except Parameters.

@@ -160,11 +160,11 @@ assert list(ends.values()) == numbers  # two raise
 #   pass raises (:ref:`backward-twice`). With a new fake for G, D's backward pass
 #   through G only takes time. If G zeroes its gradients before D's pass, the result is
 #   wrong.
-# - The early score saved D's weight, which D's step then changes in place. So G's
-#   backward pass raises (:ref:`saved-value-changed`).
+# - The early score, ``net_d(fake)`` before D's step, saved D's weight. D's step changes
+#   the weight in place, so G's backward pass raises (:ref:`saved-value-changed`).
 #
 # Remember
 # --------
 # - D's step uses ``net_d(fake.detach())``. G's next step uses ``net_d(fake)``.
-# - Zero each network's gradients right before its own backward pass.
+# - Zero each network's gradients at the start of its own step.
 # - Real data that doesn't require grad needs no ``detach()``.
