@@ -113,7 +113,8 @@ for way in ways:
     of_a = None if grad is None else grad.item()
     after = a.weight.item()
     found[way] = recorded, trains, of_x, of_a, after
-    print(way, *found[way], sep=" | ")
+    row = f"{way} | {recorded} | {trains}"
+    print(f"{row} | {of_x} | {of_a} | {after}")
 assert found["nothing"] == ("yes", "yes", 15, 10, -2)
 assert found["a.eval()"] == found["nothing"]
 for way in "h.detach()", "h.data", "torch.no_grad()":
