@@ -137,6 +137,7 @@ bench = perfplot.bench(
 # %%
 calls = list(copies)  # in the order of the kernels
 ratios = bench.timings_s / bench.timings_s[0]
+plt.figure(layout="constrained")
 plt.semilogx(bench.n_range, ratios.T, label=calls)
 verdict = []
 for size, place in ("4 B", 0), ("4 MiB", -1):
@@ -155,7 +156,6 @@ plt.xlabel("Size of x")
 plt.ylabel("Time / time of the first call")
 plt.ylim(bottom=0)
 plt.legend()
-plt.tight_layout()
 plt.show()
 print("call | 4 B | 4 KiB | 4 MiB")
 for call, times in zip(calls, bench.timings_s):
