@@ -53,6 +53,18 @@ def test_card_and_tables_tell_the_record_of_the_atlas(code: str, site: Path) -> 
                 ]
 
 
+def test_tables_say_where_a_result_goes(site: Path) -> None:
+    for page in ("index.html", "cheat_sheet.html"):
+        for row in soup(site / page).select("table.calls tbody tr"):
+            memory, _, *there = row.select("td:not(.want)")
+            for away, cell in enumerate([memory, *there]):
+                said = cell.small.get_text() if cell.small else ""
+                record = facts().record(row.code.get_text(), away=bool(away))
+                if record and not said.endswith((" values", " transposed")):
+                    place = {"cpu": "to CPU", "device": "to GPU"}[record["where"]]
+                    assert said == (place if record["moved"] else ""), row.code
+
+
 def test_what_is_folded_opens_for_a_filter_and_for_an_address(visit: Any) -> None:
     page = visit("atlas.html")
     fold, rows = page.locator(".atlas-apart"), page.locator(".atlas-apart tr[id]")

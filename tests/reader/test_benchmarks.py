@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reading import SCRIPTS, page_of, soup
+from reading import SCRIPTS, page_of, script_of, soup
 
 DRAWN = {one: n for one in SCRIPTS if (n := one.read_text("utf-8").count("plt.show"))}
 
@@ -27,3 +27,7 @@ def test_a_figure_is_a_chart_with_words_in_the_colours_of_the_theme(site: Path) 
     assert (
         len(set(re.findall(r"stroke: var\((--line-\d)", chart.read_text("utf-8")))) == 5
     )
+    # A bar is told by its name.
+    page = soup(page_of(site, script_of("freeze_and_unfreeze")))
+    said = page.select_one("figure.chart svg")["aria-label"]
+    assert ". grad 1, SGD: 0.5. grad 0, Adam: 0.66" in said

@@ -158,6 +158,9 @@ def test_sidebar_next_and_lists_have_one_order(site: Path) -> None:
             answer = as_shown(soup(page).select_one("article section > p"))
             said = as_shown(row.select("p")[-1])
             assert answer.startswith(said) and said.endswith((".", "?"))
+            above = row.parent.find_previous_sibling()
+            is_deeper = above is not None and above.get_text() == "Deeper"
+            assert (row.svg is None) == is_deeper, page
             # What is black stays black in the dark: a drawing has the page's colours.
             inks = {tag.get(kind, "none") for tag in row.select("svg *")
                     for kind in ("fill", "stroke")}  # fmt: skip

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from reading import EVERYTHING, axe_of, pages_in
+from reading import EVERYTHING, axe_of, pages_in, soup
 
 LISTED = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
 FIRST = 3  # of what is found, those that are asked for
@@ -93,6 +93,10 @@ def test_each_section_is_known_and_found_by_heading_and_phrase(
         assert not anchor or f'id="{anchor}"' in texts[path], one["address"]
     documents = {path for path, text in texts.items() if 'name="robots"' not in text}
     assert {one["page"] for one in sections} == documents
+    # An entry of the glossary may have two terms.
+    terms = soup(site / "glossary.html").select("dl.glossary dt")
+    known = {one["address"] for one in sections}
+    assert {f"glossary.html#{term['id']}" for term in terms} <= known
     asked = [
         (phrase, one["heading"])
         for one in sections

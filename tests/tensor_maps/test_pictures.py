@@ -305,6 +305,17 @@ def test_arcs_lead_from_results_to_leaves_and_copies_from_their_source() -> None
         assert 0 < (end - begin) / (middles["v"] - middles["w"]) < 1
 
 
+def test_a_copy_that_no_arrow_leads_to_says_what_it_was_made_of() -> None:
+    x = leaf(1.0, 2.0)
+    picture = drawn({"x": x, "c": x.clone(), "d": x.clone()}, width=720)
+    (said,) = (box for one, box in boxes_of(picture) if one.text == "copied from x")
+    tags = {name: boxes_of(tag)[0][1] for name, tag in tags_of(picture).items()}
+    (below,) = (n for n, box in tags.items() if said[0] < box[2] and box[0] < said[2])
+    (way, *_) = with_class(picture, "tm-copy")[0]
+    end = float(re.findall(r"H(-?[\d.]+)", way.get("d", ""))[-1])
+    assert {below, min(tags, key=lambda name: abs(tags[name][0] - end))} == {"c", "d"}
+
+
 def test_stems_and_bars_lead_to_the_cells_that_are_held() -> None:
     x = torch.arange(6.0)
     picture = drawn({"x": x, "low": x[:2], "odd": x[1::2], "last": x[5:]}, width=720)
@@ -347,6 +358,8 @@ def test_a_tag_says_what_is_a_leaf_and_what_is_frozen() -> None:
     assert signs == {"w": "leaf", "b": "frozen", "x": None, "y": None}
     assert [name for name, tag in tags.items() if "data-new" in tag.attrib] == ["x"]
     assert draw_scene(observe(named)).caption.endswith(" b is frozen.")
+    _, lock, name = (box for _, box in boxes_of(tags["b"]))
+    assert apart(lock, name)
 
 
 def test_a_grid_has_what_a_view_reads_in_its_own_shape() -> None:

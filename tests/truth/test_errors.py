@@ -186,6 +186,25 @@ def test_what_is_no_cure_is_refused() -> None:
         assert text.startswith("the cure ") and why in text
 
 
+KINDS = {"leaf": "w", "nonleaf": "w * 2", "constant": "w.data", "view": "w.data.t()"}
+
+
+def kinds_seen() -> list[str]:
+    """Return the kind of x that a cure has for its subject, in a process of its own."""
+    InteractiveShell.instance().ex("import torch")
+    from tensor_copies.errors.kernel import run_cure
+
+    setup = "w = torch.ones(2, 3).requires_grad_()\nx = "
+    runs = [
+        run_cure(setup + x, "x.clone()", "x", "True", "cure") for x in KINDS.values()
+    ]
+    return [run["state"] for run in runs]
+
+
+def test_a_cure_leads_to_the_kind_of_x_that_it_has() -> None:
+    assert in_fresh_process(kinds_seen) == [*KINDS]
+
+
 @pytest.mark.parametrize("given", ["", "ValueError: no", "UserWarning: yes"])
 def test_a_message_is_of_the_type_that_its_tags_say(
     given: str, caplog: pytest.LogCaptureFixture

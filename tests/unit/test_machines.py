@@ -46,7 +46,7 @@ def keys_of(folder: Path, text: str) -> list[str]:
     return [key for key, _ in keyed_blocks(folder / "a.py")]
 
 
-def test_a_key_changes_with_code_and_not_with_prose_or_markers(tmp_path: Path) -> None:
+def test_a_key_changes_with_code_and_maps_not_with_prose(tmp_path: Path) -> None:
     first, second = before = keys_of(tmp_path, lesson("A", "x = 1", "print(x)"))
     asking = "x = 1\n# sphinx_gallery_predict = 'What is x?'"
     assert keys_of(tmp_path, lesson("B", asking, "print(x)")) == before
@@ -54,6 +54,8 @@ def test_a_key_changes_with_code_and_not_with_prose_or_markers(tmp_path: Path) -
     assert first != code[0] and second != code[1]
     later = keys_of(tmp_path, lesson("A", "x = 1", "print(x + 1)"))
     assert later[0] == first and later[1] != second
+    drawing = "x = 1\n# sphinx_gallery_tensor_map = 'x'"  # its picture is compared
+    assert first not in keys_of(tmp_path, lesson("A", drawing, "print(x)"))
 
 
 ON_CPU, ON_CUDA = "y tensor([5.])", "y tensor([5.], device='cuda:0')"
@@ -111,6 +113,13 @@ def test_random_numbers_are_those_of_the_run_before(tmp_path: Path) -> None:
     script.write_text(lesson("A", "import random", "print(random.random())"))
     once, again = (in_fresh_process(given, script, False) for _ in range(2))
     assert once == again and float(once[-1].text) > 0
+
+
+def test_a_warning_that_no_lesson_catches_ends_it(tmp_path: Path) -> None:
+    script = tmp_path / "warns.py"
+    script.write_text(lesson("A", "import warnings", "warnings.warn('an old call')"))
+    with pytest.raises(UserWarning, match="an old call"):
+        in_fresh_process(given, script, False)
 
 
 def test_a_lesson_gives_what_the_gallery_has_of_it(site: Path) -> None:

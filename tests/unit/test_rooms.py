@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from reading import ROOT
+from tensor_copies.gallery.kept import BY_LESSONS
 
 CONF = ROOT / "conf"
 HOUSE = CONF / "tensor_copies"
@@ -58,3 +59,11 @@ def test_only_setup_connects() -> None:
     for module in HOUSE.rglob("*.py"):
         if module.name != "__init__.py":
             assert ".connect(" not in module.read_text(encoding="utf-8"), module
+
+
+def test_lessons_run_again_when_code_that_draws_in_them_changes() -> None:
+    drawing = (HOUSE / "figures").glob("*.py")
+    rooms = {"figures"}.union(*map(rooms_imported, drawing))
+    folders = {HOUSE / room if room in ROOMS else CONF / room / "src" for room in rooms}
+    known = {path for one in BY_LESSONS for path in CONF.glob(one)}
+    assert {path for one in folders for path in one.rglob("*.py")} <= known
