@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 from reading import EVERYTHING, axe_of, pages_in, soup
+from tensor_copies.search.index import OFTEN, PROSE
 
 LISTED = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
 FIRST = 3  # of what is found, those that are asked for
@@ -97,6 +99,11 @@ def test_each_section_is_known_and_found_by_heading_and_phrase(
     terms = soup(site / "glossary.html").select("dl.glossary dt")
     known = {one["address"] for one in sections}
     assert {f"glossary.html#{term['id']}" for term in terms} <= known
+    # Of the prose, rare words are known: those of few sections.
+    pages = page.evaluate("searchIndex.pages")
+    prose = [word for _, told in pages for one in told for word in one[PROSE].split()]
+    often = Counter(prose)
+    assert min(often.values()) == 1 and max(often.values()) <= OFTEN
     asked = [
         (phrase, one["heading"])
         for one in sections

@@ -61,7 +61,7 @@ def chart_of(figure: Any) -> str:
     verdict = CALL.sub(r"<code>\g<0></code>", escape(title, quote=False))
     return (
         f'<figure class="chart"><figcaption>{verdict}</figcaption>\n'
-        f'<svg role="img" aria-label="{escape(f"{title}. {words}")}" '
+        f'<svg role="img" aria-label="{escape(f"{title.rstrip('.')}. {words}")}" '
         f'viewBox="0 0 {width} {height}" width="{SCALE * float(width):.0f}" '
         f'fill="currentColor">{" ".join(drawing.split())}</svg></figure>'
     )

@@ -34,8 +34,7 @@ def keep_description(app: Sphinx, doctree: nodes.document) -> None:
     paragraphs = (
         one
         for one in doctree.findall(nodes.paragraph)
-        # No switch, no download, no note on the machines: those have classes of ours.
-        if isinstance(one.parent, nodes.section) and not one["classes"]
+        if isinstance(one.parent, nodes.section)
     )
     words = next(paragraphs, nodes.paragraph()).astext()
     app.env.metadata[app.env.docname]["description"] = beginning(words) or SITE
