@@ -58,10 +58,11 @@ def chart_of(figure: Any) -> str:
         drawing = drawing.replace(colour, variable)
     drawing = JUNK.sub("", drawing)
     drawing = ID.sub(rf"\1c{zlib.crc32(drawing.encode())}-", drawing)
+    spoken = f"{title.rstrip('.')}. {words}"
     verdict = CALL.sub(r"<code>\g<0></code>", escape(title, quote=False))
     return (
         f'<figure class="chart"><figcaption>{verdict}</figcaption>\n'
-        f'<svg role="img" aria-label="{escape(f"{title.rstrip('.')}. {words}")}" '
+        f'<svg role="img" aria-label="{escape(spoken)}" '
         f'viewBox="0 0 {width} {height}" width="{SCALE * float(width):.0f}" '
         f'fill="currentColor">{" ".join(drawing.split())}</svg></figure>'
     )
