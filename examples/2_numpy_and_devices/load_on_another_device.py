@@ -169,4 +169,4 @@ assert apart.untyped_storage().nbytes() == 16
 # --------
 # - Load with ``map_location="cpu"``. ``load_state_dict`` copies to the model's device.
 # - Save the state dicts of the model and of the optimizer in one file.
-# - Tensors that share memory share it after loading too, if you save them in one file.
+# - Tensors that share memory share it after loading too, if you save them in one call.

@@ -100,7 +100,7 @@ assert x.double().new_tensor(1).dtype == torch.double
 # Which of the five calls are slower?
 # -----------------------------------
 # This is the benchmark of a :doc:`2021 article <../../article>`. ``perfplot.bench``
-# repeats each call, here for a tenth of a second, and keeps the smallest time.
+# repeats each call many times and keeps the smallest time.
 # The chart below divides these times by those of ``x.detach().clone()``, and its title
 # names the calls that took more than 4/3 of that time. Smaller differences can change
 # with the next run.

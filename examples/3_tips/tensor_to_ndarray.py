@@ -103,9 +103,9 @@ for route in routes:  # NumPy has no bfloat16
 # sphinx_gallery_folded = "The nine routes, and the code that tries them"
 
 # %%
-# Only the last route copies both on the CPU and on CUDA. To read an array before ``t``
-# changes, ``t.numpy(force=True)`` is enough. The times of three copies are in
-# :doc:`cost_of_an_ndarray`. NumPy has no bfloat16, so all nine raise for it
+# Only the last route copies both on the CPU and on CUDA. If you only read the array,
+# and before ``t`` changes, ``t.numpy(force=True)`` is enough. The times of three copies
+# are in :doc:`cost_of_an_ndarray`. NumPy has no bfloat16, so all nine raise for it
 # (:doc:`../2_numpy_and_devices/numpy_force`).
 
 # %%

@@ -51,8 +51,9 @@ assert shallow.grad.tolist() == [14, 14]
 # What does each copy keep?
 # -------------------------
 # Each call gets a tensor that has the property of the row. Does the result keep it? The
-# last column is ``save_load``, which calls :func:`torch.save`, then :func:`torch.load`.
-# (``state_dict()`` doesn't copy, see :doc:`../4_patterns/keep_the_best_weights`.)
+# column *save, load* is ``save_load``, which calls :func:`torch.save` and
+# :func:`torch.load`. (``state_dict()`` doesn't copy, see
+# :doc:`../4_patterns/keep_the_best_weights`.)
 
 
 def save_load(t):

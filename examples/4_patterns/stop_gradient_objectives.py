@@ -34,7 +34,7 @@ first = (x + noise).unsqueeze(1)
 second = (x - noise).unsqueeze(1)
 
 
-def train(detach):
+def train(detach, predict=True):
     encoder = nn.Linear(1, 1, bias=False)
     predictor = nn.Linear(1, 1, bias=False)
     model = nn.Sequential(encoder, predictor).to(device)
@@ -45,7 +45,9 @@ def train(detach):
     # The weight is 1, so the encoder returns second.
     spreads = [second.std().item()]
     for _ in range(30):
-        guess = predictor(encoder(first))
+        guess = encoder(first)
+        if predict:
+            guess = predictor(guess)
         target = encoder(second)
         if detach:
             target = target.detach()
@@ -61,11 +63,13 @@ def train(detach):
 
 plain_loss, plain_spreads = train(detach=False)
 detach_loss, detach_spreads = train(detach=True)
+_, no_predictor = train(detach=True, predict=False)
 print(f"loss without detach: {plain_loss:.2f}")
 print(f"loss with detach: {detach_loss:.2f}")
 assert plain_loss < detach_loss
 assert plain_spreads[-1] < plain_spreads[0] / 100
 assert detach_spreads[-1] > detach_spreads[0] / 2
+assert no_predictor[-1] < no_predictor[0] / 10
 
 # %%
 # Without ``detach`` the outputs collapse
@@ -73,7 +77,8 @@ assert detach_spreads[-1] > detach_spreads[0] / 2
 # Without ``detach`` the loss is lower, but all outputs are nearly the same, which is
 # called a *collapse*. Here the loss is the encoder's weight squared, times a positive
 # number, so without ``detach`` its gradient makes the weight smaller. With ``detach``,
-# no gradient moves the target toward the prediction.
+# no gradient moves the target toward the prediction. ``detach`` alone isn't enough:
+# without the predictor, the outputs collapse too.
 
 plt.plot(plain_spreads, marker="", label="no detach")
 plt.plot(detach_spreads, marker="", label="detach()")
@@ -142,7 +147,8 @@ assert z.grad.item() == -4
 # %%
 # Remember
 # --------
-# - In each step, detach the target that a network computes for itself.
+# - In each step, detach the target that a network computes for itself. SimSiam also
+#   needs the predictor.
 # - A collapse makes the loss lower, so measure the spread of the outputs as well.
 # - In VQ, the loss with ``z.detach()`` moves the code, and the one with
 #   ``code.detach()`` moves ``z``.
