@@ -50,10 +50,9 @@ assert shallow.grad.tolist() == [14, 14]
 # %%
 # What does each copy keep?
 # -------------------------
-# Each call gets a tensor that has the property of the row. Does the result keep it? The
-# column *save, load* is ``save_load``, which calls :func:`torch.save` and
-# :func:`torch.load`. (``state_dict()`` doesn't copy, see
-# :doc:`../4_patterns/keep_the_best_weights`.)
+# Each call gets a tensor that has the property of the row. Does the result keep it?
+# ``save_load`` calls :func:`torch.save` and :func:`torch.load`. (``state_dict()``
+# doesn't copy, see :doc:`../4_patterns/keep_the_best_weights`.)
 
 
 def save_load(t):
