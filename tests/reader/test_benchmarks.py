@@ -17,7 +17,7 @@ def test_a_figure_is_a_chart_with_words_in_the_colours_of_the_theme(site: Path) 
         ids = [tag["id"] for tag in page.select("[id]")]
         assert len(ids) == len(set(ids)), script.stem
         for figure in page.select("figure.chart"):
-            title, svg = figure.figcaption.get_text(), figure.svg
+            title, svg = figure.figcaption.get_text().rstrip("."), figure.svg
             assert svg["aria-label"].startswith(f"{title}. A chart of ")
             assert float(svg["viewbox"].split()[2]) <= 5 * 72, script.stem
             inks = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", str(svg)))
