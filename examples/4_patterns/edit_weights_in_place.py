@@ -116,8 +116,8 @@ assert found[5] == (False, False, True, 0, False)
 
 # %%
 # - ``w.data.copy_``, a fused step and ``w.data = t`` don't change the version counter.
-#   So a ``backward()`` that needs the old weight doesn't raise, and its gradient is
-#   wrong (:ref:`silent-data`, :ref:`silent-fused`).
+#   So a ``backward()`` that needs the old weight doesn't raise, and its gradient can
+#   be wrong (:ref:`silent-data`, :ref:`silent-fused`).
 # - After ``w.data = t`` the optimizer writes to the memory of ``t``. Tensors that
 #   shared memory with the weight keep the old values.
 # - After ``layer.weight = ...`` the optimizer still has the old, unused Parameter.
