@@ -115,7 +115,7 @@ if __name__ == "__main__":
     assert array.tolist() == [[0], [2]]
 
 # %%
-# ``spawn`` and ``forkserver`` also import your script again in each worker. So start
+# ``spawn`` and ``forkserver`` import your script again, ``spawn`` in each worker. Start
 # workers under ``if __name__ == "__main__":``. In the table, the main process adds 10
 # between two epochs, and ``persistent_workers=True`` keeps the same worker for both.
 
