@@ -50,6 +50,8 @@ TAKEN = [
      "pieces of a line by now, and drop the line"),
     ("myst_nb.core.read.read_myst_markdown_notebook", "tensor_copies/gallery/pages.py",
      "see what MyST-NB reads a page with now"),
+    ("jupyter_cache.cache.main.JupyterCacheBase.truncate_caches",
+     "tensor_copies/gallery/kept.py", "leave it out: a build then fails once in a while"),
 ]  # fmt: skip
 # Promised by Python, in spite of its name.
 DOCUMENTED = {"os._exit", "sys._getframe"}
