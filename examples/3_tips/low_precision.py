@@ -62,9 +62,9 @@ assert values.mean().item() == 1
 #     - ``total.item() = 2048.0`` with ``values = ones.half()``
 #
 # 256 + 1 rounds to 256, so the sum stays at 256. With the 11 bits of float16 it would
-# stop at 2048. ``values.sum()`` and ``values.mean()`` add in float32 and round the
-# results to 4000 and 1. (With several threads, the sum of a large tensor can also round
-# its parts.) In a loop, start with a float32 zero. Then the limit is 16,777,216.
+# stop at 2048. ``values.sum()`` and ``values.mean()`` add these values in float32 and
+# round the results, to 4000 and 1. In a loop, start with a float32 zero. Then the limit
+# is 16,777,216.
 
 total = torch.zeros((), device=device)
 for value in values:

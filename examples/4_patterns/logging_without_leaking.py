@@ -42,8 +42,7 @@ def nodes_behind(results):
 def run(way, trains):
     total = 0
     best = float("inf")
-    log = []
-    nodes, batches = [], []
+    log, nodes, batches = [], [], []
     for _ in range(8):
         batch = torch.ones(2, device=device)
         batches.append(ref(batch))
@@ -99,8 +98,7 @@ assert nodes[-1] == 0
 # A running sum needs its own memory
 # ----------------------------------
 # ``detach()`` doesn't copy. If you add to ``log[0].detach()`` in place, the first entry
-# of the log becomes the sum. In the same way ``loss /= 2`` changes a ``loss.detach()``
-# that is in the log.
+# of the log becomes the sum. ``loss /= 2`` changes a logged ``loss.detach()`` as well.
 
 losses = torch.tensor([4.0, 2.0, 1.0], device=device)
 log = [loss.detach() for loss in losses.clone()]
@@ -108,7 +106,11 @@ total = log[0].detach()
 for value in log[1:]:
     total += value
 print([entry.item() for entry in log])
+loss = losses[0].clone()
+logged = loss.detach()
+loss /= 2  # logged was 4, and is 2 now
 assert [entry.item() for entry in log] == [7, 2, 1]
+assert logged.item() == 2
 
 # %%
 # .. predict:: What does the log hold?

@@ -1,8 +1,8 @@
 """Say what a record of a call means.
 
 Pages, lanes of the explorer, cards of the search and the cheat sheet take their words
-from here. No fact stands in this file. What the explorer
-says while a reader types is in static/explorer.js.
+from here; what the explorer says while a reader types is in static/explorer.js. No
+fact stands in this file.
 """
 
 from __future__ import annotations

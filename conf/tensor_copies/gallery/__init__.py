@@ -10,8 +10,13 @@ PARALLEL = {"parallel_read_safe": True, "parallel_write_safe": True}
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
+    from jupyter_cache.cache.main import JupyterCacheBase
+
     from tensor_copies.gallery import kept, pages
 
+    # Two processes write this cache. One that truncates it takes a page that the other
+    # is just writing for an old one, and fails. There are few pages: keep all.
+    JupyterCacheBase.truncate_caches = lambda cache: None
     # Sphinx reads all pages again when the first changes, and writes them again when
     # the second does.
     app.add_config_value("code_of_the_site", "", "env", str)

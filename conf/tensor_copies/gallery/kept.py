@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from jupyter_cache import get_cache
-from jupyter_cache.cache.main import JupyterCacheBase
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -156,9 +155,6 @@ def forget_what_is_stale(app: Sphinx, config: Config) -> None:
             note.write_text(now)
             if code == BY_PAGES:  # else two processes may make its database at once
                 get_cache(folder).list_cache_records()
-    # Two processes write that cache. When one truncates it, it takes a page that the
-    # other is just writing for an old one, and fails. There are few pages: keep all.
-    JupyterCacheBase.truncate_caches = lambda cache: None
     pages = {Path(app.srcdir, page) for page in lesson_scripts(app)}
     for page in gallery.glob("*/*.rst"):  # also of lessons that are gone or renamed
         if page.stem != "index" and page.with_suffix("") not in pages:
