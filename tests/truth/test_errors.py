@@ -91,7 +91,7 @@ def entries_of(site: Path, page: Path) -> list[Tag]:
 
 
 def message_of(entry: Tag) -> str:
-    return entry.select_one(".cell_output > .stream pre").get_text().strip()
+    return entry.select_one(".stream").get_text().strip()
 
 
 @pytest.mark.parametrize("page", SOURCES, ids=lambda page: page.stem)

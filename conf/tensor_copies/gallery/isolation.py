@@ -12,6 +12,7 @@ them.
 from __future__ import annotations
 
 import faulthandler
+import logging
 import random
 import sys
 import warnings
@@ -152,6 +153,8 @@ def prepare(gallery_conf: object, lesson: str, when: str = "before") -> None:
     # A lesson ends with `plt.show()` for the reader's own run; here nothing is
     # shown, and matplotlib says so wherever there is a display.
     warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
+    # torch.utils.benchmark logs where CUDA's compiler is, if there is no GPU.
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
 
 
 def seed_everything() -> None:
