@@ -23,6 +23,16 @@ def leaf(*values: float) -> torch.Tensor:
     return torch.tensor(values, requires_grad=True)
 
 
+def named_in(program: str) -> dict[str, Any]:
+    """Run a program; return its tensors and arrays."""
+    names: dict[str, Any] = {"torch": torch, "np": np, "nn": torch.nn, "leaf": leaf}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of prototypes
+        exec(program, names)
+    kinds = (torch.Tensor, np.ndarray)
+    return {n: v for n, v in names.items() if isinstance(v, kinds) and n != "_"}
+
+
 def ran(program: str, namespace: dict[str, Any] | None = None, **options: Any) -> Steps:
     """Watch a program, which may raise at its end only."""
     names = {"torch": torch, "np": np, "nn": torch.nn, **(namespace or {})}

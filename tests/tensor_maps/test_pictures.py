@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from independent import functions_behind
 from programs import named_by
-from running import leaf
+from running import leaf, named_in
 from tensor_maps import tensor_map
 from tensor_maps.block import PILL
 from tensor_maps.graph import draw_graph, see_graph
 from tensor_maps.observe import observe
-from tensor_maps.pen import COLOURS, TROUBLE, safe_width
+from tensor_maps.pen import COLOURS, safe_width
 from tensor_maps.scene import Drawing, draw_scene
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,16 +37,6 @@ PARTS = (part.split("\n", 1) for part in MAPPED.split("\n=== ")[1:])
 PROGRAMS = {name: text.split("\n---\n") for name, text in PARTS}
 Element = ElementTree.Element
 Box = tuple[float, float, float, float]
-
-
-def named_in(program: str) -> dict[str, Any]:
-    """Run a program; return its tensors and arrays."""
-    names: dict[str, Any] = {"torch": torch, "np": np, "nn": torch.nn, "leaf": leaf}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of prototypes
-        exec(program, names)
-    kinds = (torch.Tensor, np.ndarray)
-    return {n: v for n, v in names.items() if isinstance(v, kinds) and n != "_"}
 
 
 def article() -> dict[str, Any]:
@@ -231,46 +220,6 @@ def test_what_is_drawn_cannot_run(name: str) -> None:
 # What it says -------------------------------------------------------------------------
 
 
-def test_each_sign_is_where_it_was_seen_and_nowhere_else() -> None:
-    w, x, flat = leaf(1.0), torch.ones(2), torch.ones(4)
-    parts = {"weight": flat[:2].requires_grad_(), "bias": flat[2:].requires_grad_()}
-    plain, raises = {"x": x, "c": x.clone()}, {"raises": {"y": "RuntimeError"}}
-    for named, more, signs, said in (  # cuts, arcs, copies, crosses
-        (article(), {}, (1, 2, 0, 0), "gradient stops"),
-        (article(), {"width": 280}, (1, 2, 0, 0), "gradient stops"),
-        ({"w": w, "v": w.clone().unsqueeze(0)}, {}, (0, 1, 1, 0), "gradient"),
-        (plain, {}, (0, 0, 0, 0), "c"),
-        (plain, {"copies": [("x", "c")]}, (0, 0, 1, 0), "copied"),
-        ({"x": w}, raises, (0, 0, 0, 1), "RuntimeError"),
-        ({"x": w, "y": w * 2}, raises, (0, 1, 0, 1), "RuntimeError"),
-        ({**parts, "cut": parts["weight"].detach()[1:]}, {}, (1, 0, 0, 0), "cut"),
-    ):
-        drawing, picture = draw_scene(observe(named), **more), drawn(named, **more)
-        check(drawing, 640)
-        kinds = ("tm-cut", "tm-arc", "tm-copy", "tm-cross")
-        assert tuple(len(with_class(picture, one)) for one in kinds) == signs, named
-        assert said in texts_of(picture)
-        assert (TROUBLE in drawing.svg()) == signs[3]
-        assert ("y raises RuntimeError." in drawing.words) == signs[3]
-
-
-def test_rows_of_a_matrix_writes_and_devices_are_seen() -> None:
-    x = torch.arange(6.0).reshape(2, 3)
-    observed = observe({"x": x, "y": x[0], "z": torch.ones(2)})
-    observed["storages"][0]["changed_cells"] = [2]
-    made = draw_scene(observed)
-    picture = ElementTree.fromstring(made.svg())
-    assert f"2 {TIMES} 3" in " ".join(texts_of(picture))
-    cells = with_class(picture, "tm-cell")[:6]
-    changed = ["changed" in cell.get("class", "") for cell in cells]
-    assert changed == [0, 0, 1, 0, 0, 0] and "on cpu" not in texts_of(picture)
-    observed["storages"][1]["device"] = "cuda"
-    for width in WIDTHS:
-        drawing = draw_scene(observed, width=width, copies=[("x", "z")])
-        check(drawing, width)
-        assert ">on cpu<" in drawing.svg() and ">on cuda<" in drawing.svg()
-
-
 def test_a_map_without_arguments_has_the_tensors_of_the_caller() -> None:
     x, pair = torch.ones(2), [torch.zeros(1), torch.ones(1)]
     names = [line.split()[0] for line in str(tensor_map()).splitlines()]
@@ -278,61 +227,6 @@ def test_a_map_without_arguments_has_the_tensors_of_the_caller() -> None:
     storage = weakref.ref(x.untyped_storage())
     del x
     assert storage() is None  # the frame keeps no copy of its names
-
-
-def test_arcs_lead_from_results_to_leaves_and_copies_from_their_source() -> None:
-    """The head of an arrow is on the tag of what a gradient flows back to."""
-
-    def middles_of(picture: Element) -> dict[str, float]:
-        tags = {name: boxes_of(tag)[0][1] for name, tag in tags_of(picture).items()}
-        return {name: (box[0] + box[2]) / 2 for name, box in tags.items()}
-
-    def nearest(middles: dict[str, float], x: float) -> str:
-        return min(middles, key=lambda name: abs(middles[name] - x))
-
-    w = leaf(1.0, 2.0)
-    for flip in (1, -1):
-        picture = drawn(dict([("w", w), ("y", w * 2)][::flip]), width=360)
-        (arc,), middles = with_class(picture, "tm-arc"), middles_of(picture)
-        points = points_on(arc.get("d", ""))
-        ends = [nearest(middles, x) for x, _ in (points[0], points[-1])]
-        picture = drawn(dict([("w", w), ("v", w.clone())][::flip]), width=360)
-        (way, head, _), middles = with_class(picture, "tm-copy")[0], middles_of(picture)
-        begin, end = map(float, re.findall(r"[MH](-?[\d.]+)", way.get("d", "")))
-        assert [*ends, nearest(middles, begin), nearest(middles, end)] == [*"ywwv"]
-        turned = re.search(r"l(-?\d+) 5", head.get("d", ""))
-        assert int(turned[1]) * (end - begin) > 0
-        assert 0 < (end - begin) / (middles["v"] - middles["w"]) < 1
-
-
-def test_a_copy_that_no_arrow_leads_to_says_what_it_was_made_of() -> None:
-    x = leaf(1.0, 2.0)
-    picture = drawn({"x": x, "c": x.clone(), "d": x.clone()}, width=720)
-    (said,) = (box for one, box in boxes_of(picture) if one.text == "copied from x")
-    tags = {name: boxes_of(tag)[0][1] for name, tag in tags_of(picture).items()}
-    (below,) = (n for n, box in tags.items() if said[0] < box[2] and box[0] < said[2])
-    (way, *_) = with_class(picture, "tm-copy")[0]
-    end = float(re.findall(r"H(-?[\d.]+)", way.get("d", ""))[-1])
-    assert {below, min(tags, key=lambda name: abs(tags[name][0] - end))} == {"c", "d"}
-
-
-def test_stems_and_bars_lead_to_the_cells_that_are_held() -> None:
-    x = torch.arange(6.0)
-    picture = drawn({"x": x, "low": x[:2], "odd": x[1::2], "last": x[5:]}, width=720)
-    cells = [boxes_of(cell)[0][1] for cell in with_class(picture, "tm-cell")]
-    stems = {name: tag[0].get("d", "") for name, tag in tags_of(picture).items()}
-    for name, first, last in (("low", 0, 1), ("last", 5, 5)):
-        numbers = re.findall(r"-?[\d.]+", stems[name])
-        foot = float(numbers[-2 if "C" in stems[name] else 0])  # or straight down
-        assert cells[first][0] - 1 <= foot <= cells[last][2] + 1, name
-    (row,) = with_class(picture, "tm-row")
-    starts = [re.findall(r"M(-?[\d.]+)", one.get("d", "")) for one in row]
-    held = [[at for start in bar for at, box in enumerate(cells)
-             if box[0] < float(start) + 9 < box[2]] for bar in starts]  # fmt: skip
-    assert [1, 3, 5] in held, starts
-    # What no name holds is faint.
-    cells = with_class(drawn({"odd": x[1::2]}), "tm-cell")
-    assert ["opacity" in cell.attrib for cell in cells] == [True, False] * 3
 
 
 def test_captions_say_what_is_one() -> None:
@@ -348,33 +242,3 @@ def test_captions_say_what_is_one() -> None:
         ({"d": c.detach(), "c": c}, f"d and c {cut} d."),
     ):
         assert draw_scene(observe(named)).caption == said
-
-
-def test_a_tag_says_what_is_a_leaf_and_what_is_frozen() -> None:
-    frozen = torch.nn.Linear(1, 1).requires_grad_(False).bias
-    named = {"w": leaf(1.0), "b": frozen, "x": torch.ones(1), "y": leaf(1.0) * 2}
-    tags = tags_of(drawn(named, ringed=["x"]))
-    signs = {name: tag.get("data-sign") for name, tag in tags.items()}
-    assert signs == {"w": "leaf", "b": "frozen", "x": None, "y": None}
-    assert [name for name, tag in tags.items() if "data-new" in tag.attrib] == ["x"]
-    assert draw_scene(observe(named)).caption.endswith(" b is frozen.")
-    _, lock, name = (box for _, box in boxes_of(tags["b"]))
-    assert apart(lock, name)
-
-
-def test_a_grid_has_what_a_view_reads_in_its_own_shape() -> None:
-    x = torch.arange(6).reshape(2, 3)
-    row = torch.arange(2)
-    for view, cells, again in (
-        (x.t(), "031425", 0),
-        (row.expand(3, 2), "010101", 4),
-        (x.numpy()[::-1, ::-1], "543210", 0),
-        (x, "", 0),
-        (torch.arange(14).reshape(2, 7).t(), "", 0),
-    ):
-        grids = with_class(drawn({"v": view, "x": x}), "tm-grid")
-        texts = [text for grid in grids for text in texts_of(grid)]
-        assert texts == (["v, row by row", *cells] if cells else [])
-        dashed = [one for grid in grids for one in grid.iter(f"{SVG}rect")
-                  if "stroke-dasharray" in one.attrib]  # fmt: skip
-        assert len(dashed) == again
