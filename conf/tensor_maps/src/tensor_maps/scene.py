@@ -186,9 +186,9 @@ class _Scene:
         across = len({a for a, b in flows if a.shelf is not b.shelf})
         if across:
             self.right_end -= MARGIN + LANE * (min(across, MOST_LANES) - 1)
-        if copied := any(a.shelf is not b.shelf for a, b in self.copied):
+            self._set_shelves()
+        if any(a.shelf is not b.shelf for a, b in self.copied):
             self.left += MARGIN
-        if across or copied:
             self._set_shelves()
         # An arrow leads to the next block, or from a first block to the one below.
         beside = [pair for shelf in self.shelves for pair in pairwise(shelf.blocks)]
