@@ -69,15 +69,23 @@ def chart_of(figure: Any) -> str:
 
 
 def words_of(axes: Any) -> str:
-    """Return in words what the axes show: the values of lines, the texts of bars."""
+    """Return in words what the axes show: lines, the texts of bars, points of rows."""
+    from matplotlib.container import ErrorbarContainer
+
     labels = filter(None, [axes.get_ylabel(), axes.get_xlabel()])
     said = [f"A chart of {' against '.join(labels)}"]
     said += [
         f"{line.get_label()}: {', '.join(f'{y:.3g}' for y in line.get_ydata())}"
         for line in lines_of(axes)
     ]
-    bars = zip(axes.get_yticklabels(), axes.texts, strict=False)
-    said += [f"{name.get_text()}: {text.get_text()}" for name, text in bars]
+    names = [name.get_text() for name in axes.get_yticklabels()]
+    texts = [text.get_text() for text in axes.texts]
+    said += [f"{name}: {text}" for name, text in zip(names, texts, strict=False)]
+    for points in axes.containers:
+        if isinstance(points, ErrorbarContainer):
+            values = zip(names, points.lines[0].get_xdata(), strict=True)
+            each = ", ".join(f"{name} {x:.3g}" for name, x in values)
+            said.append(f"{points.get_label()}: {each}")
     return ". ".join(said) + "."
 
 

@@ -19,6 +19,8 @@ from tensor_copies.gallery.lessons import without_markers
 ARCHIVE = "tensor_copies_lessons.zip"
 COLAB = {"accelerator": "GPU", "colab": {"gpuType": "T4", "provenance": []}}
 ROLE = re.compile(r":(?:\w+:)?\w+:`~?([^`<]+?)(?:\s*<[^`>]*>)?`")
+# The gallery takes one underscore from the end of a link, which may have two.
+LINK = re.compile(r"(\]\(\S+\))_(?!\w)")
 # A question. Its answers, which stand below it, mean something only on a page.
 QUESTION = re.compile(
     r"(?m)^(# |)\.\. predict:: (.+\n(?:\1    \S.*\n)*)(?:(?:\1    .*|#?)\n)*"
@@ -54,7 +56,8 @@ def _notebook(text: str) -> str:
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             said = QUESTION.sub(_asked, "".join(cell["source"]))
-            cell["source"] = ROLE.sub(r"`\1`", said).splitlines(keepends=True)
+            said = LINK.sub(r"\1", ROLE.sub(r"`\1`", said))
+            cell["source"] = said.splitlines(keepends=True)
     notebook["metadata"] |= COLAB
     return json.dumps(notebook, indent=1) + "\n"
 

@@ -149,6 +149,8 @@ def _plain(app: Sphinx, page: str, node: nodes.Element, code: str = "") -> str:
     parts, labels = [], app.env.get_domain("std").labels
     for text in node.findall(nodes.Text):
         link, part = text.parent.parent, text.astext()
+        if "column-name" in text.parent["classes"]:
+            continue  # it repeats the head of its column
         if isinstance(text.parent, nodes.literal):
             part = f"{code}{part}{code}"
         if isinstance(link, addnodes.pending_xref) and not link.get("refexplicit"):
@@ -170,7 +172,15 @@ def _said(
         if isinstance(node, nodes.paragraph):
             prose.append(_plain(app, page, node))
             mark = "- " if isinstance(node.parent, nodes.list_item) else ""
-            markdown.append(mark + _plain(app, page, node, code="`"))
+            if not isinstance(node.parent, nodes.entry):
+                markdown.append(mark + _plain(app, page, node, code="`"))
+        elif isinstance(node, nodes.table):
+            rows = [
+                [_plain(app, page, cell, code="`").replace("|", r"\|") for cell in row]
+                for row in node.findall(nodes.row)
+            ]
+            rows.insert(1, ["---"] * len(rows[0]))
+            markdown.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
         elif isinstance(node, nodes.literal_block):
             block, classes = node.astext().strip(), set(node["classes"])
             if "text_plain" in classes and block.startswith("<"):
