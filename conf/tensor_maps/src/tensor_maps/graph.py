@@ -11,21 +11,8 @@ from statistics import mean
 
 import torch
 
-from tensor_maps.pen import (
-    EDGE,
-    FAINT,
-    INK,
-    LINE,
-    PAPER,
-    SMALL,
-    line_mark,
-    placed,
-    rect,
-    safe_width,
-    spread,
-    text_mark,
-    tinted,
-)
+from tensor_maps import pen
+from tensor_maps.pen import EDGE, FAINT, INK, LINE, PAPER, SMALL
 from tensor_maps.reading import see, tried
 from tensor_maps.scene import WIDTH, Drawing, draw_scene
 from tensor_maps.story import colours_of
@@ -122,8 +109,10 @@ class _Box:
 
     def __post_init__(self) -> None:
         if self.lines:
-            wide = [safe_width(line, SMALL) for line in self.lines]
-            wide.append(safe_width(self.name, bold=True) + PADDING * bool(self.name))
+            wide = [pen.safe_width(line, SMALL) for line in self.lines]
+            wide.append(
+                pen.safe_width(self.name, bold=True) + PADDING * bool(self.name)
+            )
             self.width = min(ROOM - 2 * EDGE, max(wide) + 2 * PADDING)
             self.height = len(self.lines) * LINE + 6 + NAME * bool(self.name)
 
@@ -133,20 +122,23 @@ class _Box:
         size = self.x - self.width / 2, self.y, self.width
         drawn, fill = "", f'fill="{PAPER}"'
         if self.name:  # its tint is not on what lies below
-            drawn, fill = rect(*size, self.height, f"{look} {fill}"), tinted(self.ink)
+            drawn, fill = (
+                pen.rect(*size, self.height, f"{look} {fill}"),
+                pen.tinted(self.ink),
+            )
         look += ' stroke-width="2.5"' if "leaf, grad" in "".join(self.lines) else ""
         if self.kind == "more" or "does not require grad" in self.lines:
             look += ' stroke-dasharray="4 3"'
-        drawn += rect(*size, self.height, f'{fill} stroke="{self.ink}" {look}')
+        drawn += pen.rect(*size, self.height, f'{fill} stroke="{self.ink}" {look}')
         y = self.y + 14
         if self.name:
-            drawn += rect(*size, NAME, f'rx="{NAME / 2:g}" fill="{self.ink}"')
+            drawn += pen.rect(*size, NAME, f'rx="{NAME / 2:g}" fill="{self.ink}"')
             style = {"bold": True, "fill": PAPER, "room": self.width - PADDING}
-            drawn += text_mark(self.name, self.x, self.y + 15.5, **style)
+            drawn += pen.text_mark(self.name, self.x, self.y + 15.5, **style)
             y += NAME
         for number, line in enumerate(self.lines):
             down = y + number * LINE
-            drawn += text_mark(line, self.x, down, size=SMALL, room=self.width - 8)
+            drawn += pen.text_mark(line, self.x, down, size=SMALL, room=self.width - 8)
         return drawn
 
 
@@ -170,7 +162,7 @@ def draw_graph(
     is_beside = width - wide - BESIDE >= LEAST_BESIDE
     right, down = (wide + BESIDE, 0.0) if is_beside else (0.0, high + BESIDE / 2)
     made = draw_scene(observed, None, width - right, raises, copies, arcs=False)
-    place = placed("translate({} {})", right, down - made.top)
+    place = pen.placed("translate({} {})", right, down - made.top)
     made.marks = [*marks, f'<g transform="{place}">', *made.marks, "</g>"]
     made.width = max(wide, right + made.width)
     made.height = max(high, down + made.height)
@@ -221,7 +213,7 @@ def _place(boxes: list[_Box], edges: Iterable[tuple[_Box, _Box]]) -> list[list[_
         near = {box: mean([one.x for one in box.above] or [ROOM / 2]) for box in row}
         row.sort(key=near.__getitem__)
         widths, high = [box.width for box in row], max(box.height for box in row)
-        spots = spread([near[box] for box in row], widths, BETWEEN, ROOM - 2 * EDGE)
+        spots = pen.spread([near[box] for box in row], widths, BETWEEN, ROOM - 2 * EDGE)
         for box, x in zip(row, spots, strict=True):
             box.x, box.y, box.height = x + EDGE, y, box.height if box.lines else high
         y += high + BETWEEN_ROWS
@@ -236,13 +228,13 @@ def _edge(path: list[_Box], times: int) -> str:
     marks, lines, target = "", min(3, times), path[-1]
     for line in range(lines):
         shift = (line - (lines - 1) / 2) * DOUBLE
-        d = placed("M{} {}", path[0].x + shift, path[0].y + path[0].height)
+        d = pen.placed("M{} {}", path[0].x + shift, path[0].y + path[0].height)
         for one, other in pairwise(path):
             x, end = one.x + shift, other.x + shift
             y, foot = one.y + one.height, other.y - 6 * (other is target)
             middle = (y + foot) / 2
-            d += placed("C{} {} {} {} {} {}", x, middle, end, middle, end, foot)
-            d += placed("V{}", foot + other.height) if other is not target else ""
-        head = placed("M{} {}", target.x + shift, target.y - 1)
-        marks += f'{line_mark(d, INK, 1.3)}<path d="{head}l-3.5-7h7z"/>'
+            d += pen.placed("C{} {} {} {} {} {}", x, middle, end, middle, end, foot)
+            d += pen.placed("V{}", foot + other.height) if other is not target else ""
+        head = pen.placed("M{} {}", target.x + shift, target.y - 1)
+        marks += f'{pen.line_mark(d, INK, 1.3)}<path d="{head}l-3.5-7h7z"/>'
     return marks
