@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from collections import deque, namedtuple
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import pytest
 import torch
 from programs import TEXT
 from running import leaf
-from tensor_maps import TensorMap, tensor_map
+from tensor_maps import tensor_map
 from tensor_maps.find import find
 from tensor_maps.observe import observe
 from torch import nn
@@ -29,10 +30,6 @@ def entry(observed: dict, name: str) -> dict:
     return next(seen for seen in observed["tensors"] if name in seen["names"])
 
 
-def names(shown: TensorMap) -> list[str]:
-    return [name for seen in shown.to_dict()["tensors"] for name in seen["names"]]
-
-
 def test_data_are_a_copy_and_documented() -> None:
     w = leaf(1.0, 2.0)
     shown = tensor_map(w=w, y=(w * 2).sum(), a=np.zeros(3))
@@ -44,7 +41,7 @@ def test_data_are_a_copy_and_documented() -> None:
     data["tensors"].clear()
     with torch.no_grad():
         w.fill_(9)
-    assert names(shown) == ["w", "y", "a"] and "9" not in str(shown)
+    assert len(shown.to_dict()["tensors"]) == 3 and "9" not in str(shown)
 
 
 def test_ways_through_what_has_no_name_to_copies_and_to_where_a_walk_ended() -> None:
@@ -67,31 +64,6 @@ def test_ways_through_what_has_no_name_to_copies_and_to_where_a_walk_ended() -> 
     assert entry(observed, "y")["reaches_more"]
     z = entry(observed, "z")
     assert (z["reaches"], z["reaches_unnamed"], z["reaches_more"]) == ([2], 1, False)
-
-
-@pytest.mark.filterwarnings("ignore")  # of prototypes
-def test_what_wraps_tensors_or_has_no_data_says_so() -> None:
-    exec(TEXT["begin"], begin := {})
-    base, sparse = torch.ones(2), torch.eye(2).to_sparse_csr()
-    nested = torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged)
-    kept = torch.ones(2)
-    lazy = kept._lazy_clone()
-    observed = observe({
-        "base": base, "view": base[1:], "wrapper": begin["Wrapper"](base),
-        "sparse": sparse, "values": sparse.values(), "nested": nested,
-        "meta": torch.ones(2, device="meta"), "lazy": lazy,
-    })  # fmt: skip
-    said = {seen["names"][0]: seen["memory"] for seen in observed["tensors"]}
-    assert said == {
-        "base": "a part of wrapper", "view": "a part of wrapper",
-        "wrapper": "it wraps other tensors", "values": "a part of sparse",
-        "sparse": "no storage (layout sparse_csr, Tensor)",
-        "nested": "a nested tensor (layout jagged)", "meta": "it has no data",
-        "lazy": "it is copied when it is first written to",
-    }  # fmt: skip
-    on_storage = {n for n in said if entry(observed, n)["storage"] is not None}
-    assert on_storage == {"base", "view", "values"}
-    assert torch._C._is_cow_tensor(lazy)
 
 
 def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> None:
@@ -134,39 +106,7 @@ def test_tensors_are_found_in_containers_objects_modules_and_optimizers() -> Non
     ]
 
 
-def test_names_are_those_of_the_source() -> None:
-    w, x, rows = leaf(1.0), torch.ones(2), [torch.ones(1)] * 3
-    net, batch = nn.Linear(1, 1), {"x": torch.ones(1)}
-    # fmt: off
-    shown = tensor_map(w, "ö" and x,
-                       x[1:], w.detach(  ), rows[2], other=x,  # ö, (a comment
-                       )
-    # fmt: on
-    assert names(shown) == [
-        *("w", '"ö" and x', "other", "x[1:]", "w.detach( )", "rows[2]")
-    ]
-    shown = ("ö", tensor_map(w, x))[1]
-    assert names(shown) == ["w", "x"]
-    assert names(tensor_map(*[w, x])) == ["tensor 1", "tensor 2"]
-    scope = {"tensor_map": tensor_map, "w": w}
-    exec("shown = tensor_map(w)", scope)
-    assert names(scope["shown"]) == ["tensor 1"]
-    assert names((lambda x: tensor_map(x))(w)) == ["x"]
-    assert names(tensor_map({"width": w}, [w], also=batch)) == [
-        *("width", "list[0]", "also['x']")
-    ]
-    assert names(tensor_map(dict(w=w), net, w=x)) == [
-        *("w", "net.weight", "net.bias", "w (2)")
-    ]
-    assert set(names(tensor_map(locals()))) >= {"w", "net.weight", "batch['x']"}
-
-
-def test_what_is_left_out_is_said() -> None:
-    many = [torch.ones(1) for _ in range(50)]
-    shown = tensor_map(many)
-    assert len(names(shown)) == 40 and "40 of 50 names are shown" in str(shown)
-    assert len(names(tensor_map(many, max_names=50))) == 50
-    assert "there is no tensor in n and empty" in str(tensor_map(n=3, empty=[]))
-    numbers = {f"n{number}": number for number in range(100)}
-    assert str(tensor_map(**numbers)) == "there is no tensor in n0, n1 and 98 more"
-    assert "1 more item of long lists" in str(tensor_map(long=[many[0]] * 10_001))
+@pytest.mark.filterwarnings("ignore")  # of prototypes
+def test_names_what_is_left_out_and_what_has_no_memory_of_its_own() -> None:
+    exec(TEXT["begin"], globs := {"leaf": leaf})
+    assert doctest.testfile("named.txt", globs=globs).failed == 0
