@@ -17,16 +17,10 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
-from tensor_maps.atlas.calls import (
-    ALL_STATES,
-    COLUMNS,
-    LIBRARIES,
-    SUBJECTS,
-    Call,
-    libraries,
-)
+from tensor_maps.atlas import calls
+from tensor_maps.atlas.calls import Call
 
-from tensor_copies.calls.explorer import MEANS, address_of, address_of_file
+from tensor_copies.calls.explorer import address_of, address_of_file
 from tensor_copies.calls.facts import ABOUT_MACHINE, Record, facts
 from tensor_copies.calls.words import SIGNS, breakable, meaning, one_line, raised, signs
 from tensor_copies.gallery.lessons import short_titles
@@ -35,16 +29,8 @@ from tensor_copies.markup import TEMPLATES
 logger = logging.getLogger(__name__)
 # Where x is: the class of what is said of it there, and words for it.
 PLACES = {"here": "on the CPU", "there": "on another device"}
-KINDS = {  # what heads the column of a kind of x
-    "leaf": "requires grad",
-    "constant": "plain",
-    "nonleaf": "result of an op",
-    "view": "transposed",
-    "no_grad": "in no_grad",
-    "slice": "slice",
-    "leaf_view": "view of a leaf",
-    "expanded": "expanded",
-}
+# What heads the column of a kind of x.
+KINDS = {name: state["short"] for name, state in calls.TABLE["states"].items()}
 LETTERS = 33  # of a call on one line of the table, about
 
 
@@ -73,21 +59,17 @@ def visit_atlas(self: HTML5Translator, node: atlas) -> None:
     """Write the table."""
     app, page, seen = self.builder.app, node["page"], facts()
     groups = [
-        (group, nodes.make_id(group), [row(app, page, call) for call in calls])
-        for group, calls in groupby(seen.calls.values(), lambda call: call.group)
+        (group, nodes.make_id(group), [row(app, page, call) for call in some])
+        for group, some in groupby(seen.calls.values(), lambda call: call.group)
     ]
-    means = {
-        kind: f"{words[0].upper()}{words[1:]}." for kind, words in ALL_STATES.items()
-    }
-    means |= MEANS  # for a reader who does not know the word
     away = seen.devices.get("device", "")
     markup = TEMPLATES.get_template("calls/table.html").render(
         facts=address_of_file(app.builder, page),
         chips=SIGNS | ({"elsewise": "differs on the other device"} if away else {}),
-        kinds={kind: (name, means[kind]) for kind, name in KINDS.items()},
+        kinds=calls.TABLE["states"],
         count=len(seen.calls),
         groups=groups,
-        libraries=libraries(),
+        libraries=calls.libraries(),
         away=away,
     )
     self.body.append(markup)
@@ -99,7 +81,7 @@ def what(call: Call) -> str:
 
     Such an x is of none of the kinds that have a column, and its row has one cell.
     """
-    return SUBJECTS[call.subject] if call.needs in LIBRARIES else ""
+    return calls.SUBJECTS[call.subject] if call.needs in calls.LIBRARIES else ""
 
 
 def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
@@ -203,9 +185,11 @@ class AtlasColumns(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return one definition for each column, that of the state with all states."""
-        states = [f"\n  - `{name}`: {words}" for name, words in ALL_STATES.items()]
+        states = [
+            f"\n  - `{name}`: {words}" for name, words in calls.ALL_STATES.items()
+        ]
         told = [
             f"`{name}`\n: {words}.\n{''.join(states) if name == 'state' else ''}\n"
-            for name, words in {**ABOUT_MACHINE, **COLUMNS}.items()
+            for name, words in {**ABOUT_MACHINE, **calls.COLUMNS}.items()
         ]
         return self.parse_text_to_nodes("\n".join(told))

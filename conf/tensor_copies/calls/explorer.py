@@ -22,7 +22,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
-from tensor_maps.atlas.calls import LONGEST, STATES
+from tensor_maps.atlas.calls import LONGEST, STATES, TABLE
 
 from tensor_copies.calls.facts import DEVICE, LEAF, Record, facts, is_shown
 from tensor_copies.calls.pictures import labelled
@@ -32,13 +32,6 @@ from tensor_copies.markup import TEMPLATES, write_script
 
 DATA, READER = "facts.js", "read_calls.js"  # loaded with the first touch
 FIRST = "x.detach()"
-MEANS = {  # what a kind of x is, for a reader who does not know the word
-    "leaf": "You created it; it isn't a result. Its gradient goes to x.grad.",
-    "constant": "Its requires_grad is False, so autograd doesn't follow it.",
-    "nonleaf": "Autograd remembers which operation made it.",
-    "view": "Its rows are columns in memory. Its requires_grad is False.",
-    "no_grad": "The call runs under torch.no_grad(), so autograd doesn't record it.",
-}
 # Of these pictures are put together: a cell, or a tag with the text behind it.
 PIECE = re.compile(r'<g class="tm-cell">.*?</g>|<[^>]*>[^<]*')
 
@@ -56,9 +49,8 @@ def visit_explorer(self: HTML5Translator, node: explorer) -> None:
         files=[address_of_file(self.builder, page, name) for name in (DATA, READER)],
         uri=partial(self.builder.get_relative_uri, page),
         devices=data.devices,
-        states=STATES,
+        states={name: TABLE["states"][name] for name in STATES},
         chips=data.chips,
-        means=MEANS,
         pairs=node["pairs"],
         state=LEAF,
         code=FIRST,
@@ -173,7 +165,10 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         for x in [data.by_code[code].subject if code in data.by_code else "x"]
     }
     whole = {
-        "states": {state: [words, MEANS[state]] for state, words in STATES.items()},
+        "states": {
+            state: [words, TABLE["states"][state]["means"]]
+            for state, words in STATES.items()
+        },
         "devices": data.devices,
         "chips": data.chips,
         "longest": LONGEST,

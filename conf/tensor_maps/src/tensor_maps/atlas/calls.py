@@ -13,56 +13,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+TABLE = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
+ALL_STATES = {name: state["words"] for name, state in TABLE["states"].items()}
+# Those that the explorer has; the others only the Atlas has.
 STATES = {
-    "leaf": "a leaf that requires grad",
-    "constant": "plain (doesn't require grad)",
-    "nonleaf": "the result of an op",
-    "view": "transposed (doesn't require grad)",
-    "no_grad": "a leaf that requires grad, in no_grad",
+    name: ALL_STATES[name] for name, one in TABLE["states"].items() if one["common"]
 }
-# More kinds of x, which the Atlas has and the explorer has not.
-LAYOUTS = {
-    "slice": "a slice with gaps, base[:, ::2] (doesn't require grad)",
-    "leaf_view": "a view of a leaf that requires grad",
-    "expanded": "one row, expanded to two (doesn't require grad)",
-}
-ALL_STATES = STATES | LAYOUTS
-COLUMNS = {
-    "operation": "which operation, the id of its row",
-    "state": "what x is before the call",
-    "device": "the kind of device that x is on",
-    "same_object": "the result is x itself",
-    "shares_memory": "a write to x also changes the result",
-    "shares_version": "the result has the version counter of x, which in-place writes "
-    "increment and a backward pass checks; null if the result has none",
-    "requires_grad": "requires_grad of the result; null if it is not a tensor",
-    "is_leaf": "is_leaf of the result; null if it is not a tensor",
-    "grad_fn": "the class of the result's grad_fn; null if there is none",
-    "gradient_flows": "a backward pass from the result gives the leaf behind x a "
-    "gradient that is not zero; null if x does not require grad after the call",
-    "result": "the class of the result",
-    "result_device": "the kind of device that the result is on",
-    "strides_kept": "the result has the strides of x; null if it has more or fewer",
-    "new_bytes": "the size of the result's memory if no earlier tensor used it, "
-    "else 0; null for Python numbers",
-    "changes_x": "the call changed requires_grad, is_leaf, grad_fn, device or memory "
-    "of x itself",
-    "writes_x": "x has other values after the call",
-    "version_raised": "by how much the call incremented the version counter of x, "
-    "which a backward pass checks; null if x has none",
-    "pinned": "the result is in pinned memory; null if it is not a tensor",
-    "warning": "the text of the first warning",
-    "error": "the class and the text of the error; unknown values are then null",
-}
-# What plays the part of x, by its name, where that is no tensor of float32.
-SUBJECTS = {
-    "z": "complex tensor",
-    "h": "bfloat16 tensor",
-    "a": "NumPy array",
-    "df": "pandas DataFrame",
-    "mixed": "pandas DataFrame of two dtypes",
-    "image": "Pillow (PIL) image",
-}
+COLUMNS, SUBJECTS = TABLE["columns"], TABLE["subjects"]
 LIBRARIES = ("pandas", "pillow")  # what some rows need, as it is installed
 NUMPY = "numpy"  # what more of them need
 LONGEST = 3  # chips in a chain: with a fourth there are ten times the chains to run
@@ -119,9 +76,6 @@ class Chip:
     code: str
     also: tuple[str, ...] = ()
     needs_device: bool = False
-
-
-TABLE = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
 
 
 def read_calls() -> dict[str, Call]:
