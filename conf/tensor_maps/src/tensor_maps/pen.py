@@ -7,8 +7,10 @@ Helvetica; in a box it gets ``textLength`` where another font could leave the bo
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -35,25 +37,11 @@ DARK = (
 )
 ALONE_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
-# Advance widths of the letters from space to tilde, in thousandths of the size, from
-# Adobe's public AFM files of Helvetica and Helvetica-Bold; Arial has the same.
-_PLAIN = (
-    "278 278 355 556 556 889 667 222 333 333 389 584 278 333 278 278 556 556 556 556 "
-    "556 556 556 556 556 556 278 278 584 584 584 556 1015 667 667 722 722 667 611 778 "
-    "722 278 500 667 556 833 722 778 667 778 722 667 611 722 667 944 667 667 611 278 "
-    "278 278 469 556 222 556 556 500 556 556 278 556 556 222 222 500 222 833 556 556 "
-    "556 556 333 500 278 556 500 722 500 500 500 334 260 334 584"
-)
-_BOLD = (
-    "278 333 474 556 556 889 722 278 333 333 389 584 278 333 278 278 556 556 556 556 "
-    "556 556 556 556 556 556 333 333 584 584 584 611 975 722 722 722 722 667 611 778 "
-    "722 278 556 722 611 833 722 778 667 778 722 667 611 722 667 944 667 667 611 333 "
-    "278 333 584 556 278 556 611 556 611 556 333 611 611 278 278 556 278 889 611 611 "
-    "611 611 389 556 333 611 556 778 556 556 500 389 280 389 584"
-)
+_WIDTHS = tomllib.loads(Path(__file__).with_name("helvetica.toml").read_text("utf-8"))
+# How wide each letter is, from space to tilde, in plain and in bold text.
 ADVANCES = {
-    bold: {chr(32 + place): int(wide) for place, wide in enumerate(table.split())}
-    for bold, table in ((False, _PLAIN), (True, _BOLD))
+    bold: dict(zip(map(chr, range(32, 127)), _WIDTHS[name], strict=True))
+    for name, bold in (("plain", False), ("bold", True))
 }
 # Verdana and DejaVu Sans, the widest of the common fonts, against Helvetica.
 SAFE = 1.25

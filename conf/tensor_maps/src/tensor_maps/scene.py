@@ -137,24 +137,21 @@ class _Scene:
 
     def _set_shelves(self) -> None:
         """Set memories side by side, if need be in narrower cells; else in shelves."""
-        self.room, rows = self.right_end - self.left - 2 * self.inset, []
+        self.room = self.right_end - self.left - 2 * self.inset
         ways = [(apart, BETWEEN, CELL) for apart in APARTS]
         ways += product(APARTS, (BETWEEN, 8.0), (23.0, STEADY_CELL, NARROW_CELL))
         if self.steady:
             ways = [(apart, BETWEEN, STEADY_CELL) for apart in APARTS]
-        for apart, self.between, cell in ways:
-            row = [self._block(one, apart, cell) for one in self.story.memories]
-            if self._wide(row) <= self.room + 0.01:
-                rows = [row] if row else []
-                break
-        else:
-            self.between = BETWEEN
+        for apart, self.between, cell in [*ways, ways[0]]:
+            rows: list[list[Block]] = []
             for memory in self.story.memories:
-                block = self._block(memory, APARTS[0], ways[0][2])
+                block = block_of(memory, self.room, self.said[memory], apart, cell)
                 if rows and self._wide([*rows[-1], block]) <= self.room + 0.01:
                     rows[-1].append(block)
                 else:
                     rows.append([block])
+            if len(rows) < 2:
+                break
         self.shelves, self.block, pill = [Shelf(blocks=row) for row in rows], {}, {}
         for shelf in self.shelves:
             for block in shelf.blocks:
@@ -164,9 +161,6 @@ class _Scene:
         self.copied = [(self.block[one], self.block[two]) for one, two in self.copies]
         ways = ("stop", self.story.stops), ("flow", self.story.flows)
         self.ways = [(kind, pill[a], pill[b]) for kind, two in ways for a, b in two]
-
-    def _block(self, memory: Memory, apart: float, least: float) -> Block:
-        return block_of(memory, self.room, self.said[memory], apart, least)
 
     def _wide(self, blocks: list[Block]) -> float:
         return sum(block.width for block in blocks) + sum(self._gaps(blocks))
