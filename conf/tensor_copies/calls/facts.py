@@ -137,7 +137,7 @@ class Facts:
         return {
             key: chip.code
             for key, chip in atlas.CHIPS.items()
-            if self.there is not None or not chip.needs_device
+            if self.there is not None or not chip.needs
         }
 
     @cached_property

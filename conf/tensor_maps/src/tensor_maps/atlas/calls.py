@@ -9,9 +9,10 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 TABLE = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
 ALL_STATES = {name: state["words"] for name, state in TABLE["states"].items()}
@@ -65,39 +66,24 @@ class Call:
         return self.subject in ("x", "z", "h")
 
 
-@dataclass(frozen=True)
-class Chip:
-    """A call that is put behind others: what it adds to the code of a chain.
-
-    ``needs_device`` says that ``device`` stands in it, so it is left out where there is
-    no second one.
-    """
-
-    code: str
-    also: tuple[str, ...] = ()
-    needs_device: bool = False
-
-
-def read_calls() -> dict[str, Call]:
-    """Return the rows of ``calls.toml`` by their ids, in its order."""
-    found = {}
-    groups = {key: rows for key, rows in TABLE.items() if isinstance(rows, list)}
-    for group, rows in groups.items():
-        for row in rows:
-            lists = {key: tuple(row[key]) for key in ("states", "also") if key in row}
-            given = row.get("given", "")
-            given = TABLE["given"].get(given, given)
-            source = TABLE["sources"].get(row.get("source"))
-            more = {**row, **lists, "given": given, "source": source}
-            found[row["id"]] = Call(group=group, **more)
-    return found
+def _call(row: dict[str, Any], **more: str) -> Call:
+    """Return what a row of ``calls.toml`` says, with what its names stand for."""
+    call = Call(**row, **more)
+    return replace(
+        call,
+        given=TABLE["given"].get(call.given, call.given),
+        source=TABLE["sources"].get(call.source),
+        also=tuple(call.also),
+        states=tuple(call.states),
+    )
 
 
-CALLS = read_calls()
-CHIPS = {
-    key: Chip(**{**chip, "also": tuple(chip.get("also", ()))})
-    for key, chip in TABLE["chips"].items()
+GROUPS = {group: rows for group, rows in TABLE.items() if isinstance(rows, list)}
+CALLS = {
+    row["id"]: _call(row, group=group) for group, rows in GROUPS.items() for row in rows
 }
+# A chip is put behind other calls: its code is what it adds to theirs.
+CHIPS = {key: _call(chip, id=key) for key, chip in TABLE["chips"].items()}
 
 
 def chains(second_device: bool, longest: int = LONGEST) -> Iterator[Chain]:
@@ -105,9 +91,7 @@ def chains(second_device: bool, longest: int = LONGEST) -> Iterator[Chain]:
 
     The first is the empty one, ``x`` itself.
     """
-    keys = [
-        key for key, chip in CHIPS.items() if second_device or not chip.needs_device
-    ]
+    keys = [key for key, chip in CHIPS.items() if second_device or not chip.needs]
 
     def walk(chain: Chain) -> Iterator[Chain]:
         yield chain
