@@ -11,16 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-import torch
-
 from tensor_maps.memory import NO_DATA
-from tensor_maps.reading import unseen
 from tensor_maps.steps.course import Step
 from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, news_of
 from tensor_maps.steps.syntax import (
     DEFINITIONS,
     names_in,
-    nodes_of,
     paths_in,
     root_of,
 )
@@ -33,9 +29,6 @@ CHANGED_HANDS = NEW | {"gone"}
 FORM = "shape", "strides", "dtype", "device"
 # What is said first of names that there were before; what is said once is enough.
 KINDS = ("storage", "form", "requires_grad", "retains_grad", "graph", "version")
-MOST_COMPARED = 2**22  # bytes of a memory in which those of two names are compared
-# Of these nodes is an index that is written out in numbers: it makes a view.
-WRITTEN_OUT = ast.Constant | ast.Slice | ast.Tuple | ast.UnaryOp | ast.USub | ast.Load
 # Of [one|many] the first is said of one name, the second of several.
 SENTENCES = {
     # of names that are new, or now another object
@@ -249,52 +242,6 @@ class _Words:
         else:
             is_known = all(self.now[name].values for name in names)
             yield say("different" if is_known else "written", names, end=end)
-        with unseen():
-            overlap = any(map(self._reads_what_it_writes, nodes_of(self.step.unit)))
-        if overlap:
-            yield "The statement reads and writes the same memory."
-
-    def _reads_what_it_writes(self, node: ast.AST) -> bool:
-        """Whether a tensor is written to while a part of it is read.
-
-        In ``a -= a[:, :1]`` the first column is another one as soon as it is written.
-        """
-        match node:
-            case ast.AugAssign(target=target, value=value):
-                read = [value]
-            case ast.Call(func=ast.Attribute(value=target, attr=word), args=read):
-                read = read if re.search(r"[^_]_$", word) else []
-            case _:
-                return False
-        storage, written = self._places(target)
-        for other, places in map(self._places, read if storage is not None else ()):
-            # Where all are the same, each is read before it is written.
-            is_same = other != storage or torch.equal(places, written)
-            if not is_same and torch.isin(*map(torch.flatten, (places, written))).any():
-                return True
-        return False
-
-    def _places(self, node: ast.expr) -> tuple[int | None, Any]:
-        """Return the number of the storage that an expression views, and the bytes."""
-        observed, number, places = self.step.after.observed, None, None
-        if seen := self.entry.get(ast.unparse(node)):
-            # NumPy reads all before it writes.
-            number = seen["storage"] if seen["kind"] != "array" else None
-            storage = {} if number is None else observed["storages"][number]
-            if not 0 < storage.get("bytes", 0) <= MOST_COMPARED:
-                return None, None
-            every = torch.arange(storage["bytes"], device="cpu")
-            for one in storage["windows"]:
-                if observed["tensors"][one["tensor"]] is seen:
-                    window = one["shape"], one["stride_bytes"], one["offset_bytes"]
-                    places = every.as_strided(*window)
-        elif isinstance(node, ast.Subscript):
-            if all(isinstance(one, WRITTEN_OUT) for one in ast.walk(node.slice)):
-                number, places = self._places(node.value)
-            if number is not None:
-                part = ast.unparse(ast.Subscript(ast.Name("places"), node.slice))
-                places = eval(part, {"places": places})
-        return number, places
 
     def _new(self) -> Iterator[str]:
         groups: dict[tuple, list[New]] = {}
