@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import gc
+import sys
 import weakref
 import zlib
 from functools import lru_cache
@@ -88,49 +89,30 @@ def _is_meta(fact: Fact) -> bool:
 
 
 def fact_of(value: Any, reader: Reader) -> Fact:
-    """Return what is compared of a tensor or an array."""
+    """Return what is compared of a tensor or an array; a lazy copy stays one."""
+    name = id(value), type(value)
     if is_array(value):
-        start, size = array_address(value), value.nbytes
+        place = array_address(value), 0, False, False
+        form = value.shape, value.strides, value.dtype, "cpu"
         reach = tried(lambda: array_reach(value), (0, 0))
-        values = reader.stretch(start, size) if value.flags.c_contiguous else None
-        return Fact(
-            (id(value), type(value)),
-            None,
-            (start, 0, False, False),
-            (value.shape, value.strides, value.dtype, "cpu"),
-            reach,
-            size,
-            values=values or tried(lambda: reader.values(value)),
-        )
-    return _tensor_fact(value, reader)
-
-
-def _tensor_fact(value: torch.Tensor, reader: Reader) -> Fact:
-    """Return the fact of a tensor: quickly, as there may be many; lazy copies stay."""
+        digest = reader.digest(value, place, form)
+        return Fact(name, None, place, form, reach, value.nbytes, values=digest)
     storage, item = tried(value.untyped_storage), value.element_size()
-    address = stop = 0
-    if storage is not None:
-        address = tried(lambda: torch._C._data_address(value), 0)
-        stop = address and address + int(storage.nbytes())
+    address = 0 if storage is None else storage_address(value)
+    stop = address and address + int(storage.nbytes())
     offset, size = tried(value.storage_offset, 0) * item, tried(value.numel, 0) * item
-    is_conj, is_neg = tried(value.is_conj, False), tried(value.is_neg, False)
-    is_leaf, function = (
-        tried(lambda: value.is_leaf, False),
-        tried(lambda: value.grad_fn),
-    )
+    marks = tried(value.is_conj, False), tried(value.is_neg, False)
+    place = address, offset, *marks
+    form = tried(lambda: value.shape), tried(value.stride), value.dtype, value.device
+    is_leaf = tried(lambda: value.is_leaf, False)
+    function = tried(lambda: value.grad_fn)
     retains = not is_leaf and tried(lambda: value.retains_grad, False)
     gradient = tried(lambda: value.grad) if is_leaf or retains else None
-    # A storage can be resized under a tensor, which must not be read then.
-    is_there = address and address + offset + size <= stop and value.is_cpu
-    is_plain = not (is_conj or is_neg or value.is_nested)
-    values = None
-    if is_there and is_plain and tried(value.is_contiguous, False):
-        values = reader.stretch(address + offset, size)
     return Fact(
-        (id(value), type(value)),
+        name,
         None if storage is None else weakref.ref(storage),
-        (address, offset, is_conj, is_neg),
-        (tried(lambda: value.shape), tried(value.stride), value.dtype, value.device),
+        place,
+        form,
         (address, stop),
         size,
         tried(lambda: value._version),
@@ -138,28 +120,25 @@ def _tensor_fact(value: torch.Tensor, reader: Reader) -> Fact:
         retains,
         function and node_name(function),
         None if gradient is None else fact_of(gradient, reader),
-        values or tried(lambda: reader.values(value)),
+        reader.digest(value, place, form),
     )
 
 
 class Reader:
-    """Reads values: a stretch of memory once, and so many bytes of all."""
+    """Reads values, so many bytes of all; one place of one form is read once."""
 
     def __init__(self) -> None:
         self.room = MOST_BYTES
-        self._known: dict[tuple[int, int], str] = {}
+        self._known: dict[tuple, str | None] = {}
 
-    def stretch(self, start: int, size: int) -> str | None:
-        """Return the digest of a stretch of memory; None where there is no room."""
-        known = self._known.get((start, size))
-        if known is None and 0 < size <= self.room:
-            self.room -= size
-            known = _digits((ctypes.c_char * size).from_address(start))
-            self._known[start, size] = known
-        return known
+    def digest(self, value: Any, place: tuple, form: tuple) -> str | None:
+        """Return the digest of a tensor or an array; None if it cannot be read."""
+        key = place, form
+        if key not in self._known:
+            self._known[key] = tried(lambda: self._read(value))
+        return self._known[key]
 
-    def values(self, value: Any) -> str | None:
-        """Return the digest of a tensor or an array that may be of any kind."""
+    def _read(self, value: Any) -> str | None:
         if is_tensor := not is_array(value):
             data = readable(value)
             if data is None or data.numel() == 0:
@@ -167,11 +146,11 @@ class Reader:
             if data.device.type != "cpu" and data.nbytes > MOST_FETCHED_BYTES:
                 return None
         else:  # of a subclass slices may be others
-            kinds = (kind for kind in type(value).__mro__ if kind.__name__ == "ndarray")
-            data = value.view(type=next(kinds))
+            data = value.view(type=sys.modules["numpy"].ndarray)
         # Of elements that are one in memory one is read.
         strides = data.stride() if is_tensor else data.strides
-        data = data[tuple(slice(0, None if step else 1) for step in strides)]
+        if 0 in strides:
+            data = data[tuple(slice(0, None if step else 1) for step in strides)]
         if data.nbytes > self.room:
             return None
         self.room -= data.nbytes
