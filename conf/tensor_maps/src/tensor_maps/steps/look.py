@@ -64,18 +64,17 @@ class Fact(NamedTuple):
 
     def is_uniform(self) -> bool:
         """Whether all values are 0 or all are 1, as in many tensors that are fresh."""
+        shape, _, dtype, _ = self.form
 
-        def found() -> bool:
-            shape, _, dtype, _ = self.form
-            if isinstance(dtype, torch.dtype):
-                data = torch.ones(1, dtype=dtype, device="cpu").view(torch.uint8)
-                one = bytes(data.tolist())
-            else:
-                one = dtype.type(1).tobytes()
-            digits = [_digits(item * prod(shape)) for item in (bytes(len(one)), one)]
-            return self.values in digits
+        def one() -> bytes:
+            if not isinstance(dtype, torch.dtype):
+                return dtype.type(1).tobytes()
+            storage = torch.ones(1, dtype=dtype, device="cpu").untyped_storage()
+            return bytes(storage.tolist())
 
-        return tried(found, False)
+        item = tried(one, b"")
+        both = bytes(len(item)), item
+        return self.values in [_digits(item * prod(shape or ())) for item in both]
 
     def are_values_other(self, was: Fact) -> bool:
         """Whether values differ; of what was not read alike, the version tells."""
@@ -168,14 +167,12 @@ def _digits(data: Any) -> str:
 class Look(NamedTuple):
     """One look: what is compared, what can be drawn, and what was left out.
 
-    ``names`` is how many names there are, ``more`` counts items of long containers.
-    ``unread`` has the bytes of what was not read, though the statement may have written
-    to it.
+    ``more`` counts items of long containers, ``unread`` has the bytes of what was not
+    read, though the statement may have written to it.
     """
 
     facts: dict[str, Fact]
     observed: dict
-    names: int
     more: int = 0
     unread: dict[str, int] = {}
 
@@ -187,7 +184,7 @@ def look(namespace: Any, was: Look | None = None, unit: Unit | None = None) -> L
     is read first.
     """
     if torch.cuda.is_initialized() and tried(torch.cuda.is_current_stream_capturing):
-        return was or Look({}, observe({}), 0)  # to read would break the CUDA graph
+        return was or Look({}, observe({}))  # to read would break the CUDA graph
     collects = gc.isenabled()
     gc.disable()  # what a collection frees, the program itself must free
     try:
@@ -203,7 +200,6 @@ def look(namespace: Any, was: Look | None = None, unit: Unit | None = None) -> L
 def _look(found: Found, was: Look | None, unit: Unit | None) -> Look:
     before = was.facts if was is not None else {}
     facts, unread = _read(found, before, unit)
-    notes = (len(facts), found.more, unread)
     changed = {name for name, fact in facts.items() if before.get(name) is not fact}
     at = {name: number for number, name in enumerate(facts)}
 
@@ -213,21 +209,18 @@ def _look(found: Found, was: Look | None, unit: Unit | None) -> Look:
         newest = -at[name] if rank == 1 else at[name]
         return name not in changed, name not in found.asked, rank, newest
 
-    wanted = sorted(changed | found.asked, key=turn)
+    order = sorted(facts, key=turn)
+    wanted = order[: len(changed | found.asked)]
     if was is not None and not changed and before.keys() <= facts.keys():
         seen = {name for one in was.observed["tensors"] for name in one["names"]}
         if seen.issuperset(wanted[:MOST_OBSERVED]):
-            return Look(was.facts, was.observed, *notes)
-    order = sorted(facts, key=turn)
+            return Look(was.facts, was.observed, found.more, unread)
     beside = {facts[name].memory for name in wanted[:MOST_OBSERVED]} - {(0, 0)}
-    order = [
-        *wanted[: MOST_OBSERVED // 2],
-        *(name for name in order if facts[name].memory in beside),
-        *order,
-    ]
-    few = {*[*dict.fromkeys(order)][:MOST_OBSERVED]}
+    near = [name for name in order if facts[name].memory in beside]
+    order = dict.fromkeys([*wanted[: MOST_OBSERVED // 2], *near, *order])
+    few = {*[*order][:MOST_OBSERVED]}
     drawn = {name: found.values[name] for name in facts if name in few}
-    return Look(facts, observe(drawn), *notes)
+    return Look(facts, observe(drawn), found.more, unread)
 
 
 def _read(
@@ -239,22 +232,22 @@ def _read(
     What is as it was before keeps its fact.
     """
     may_write = unit is None or may_write_elsewhere(unit)
-    facts: dict[str, Fact] = {}
-    unread, reader = {}, Reader()
+    facts, reader = dict.fromkeys(found.values), Reader()  # in their order
 
     def turn(name: str) -> tuple[bool, int]:
         is_beside = name in before and name not in found.asked
         return is_beside, tried(lambda: found.values[name].nbytes, 0)
 
-    for name in sorted(found.values, key=turn):
-        fact, earlier = fact_of(found.values[name], reader), before.get(name)
-        if not fact.values:
-            is_named = earlier is None or name in found.asked
-            if fact.bytes and not _is_meta(fact) and (may_write or is_named):
-                unread[name] = fact.bytes
-        facts[name] = earlier if earlier == fact else fact
-    facts = {name: facts[name] for name in found.values}
-    return facts, {name: unread[name] for name in facts if name in unread}
+    for name in sorted(facts, key=turn):
+        fact = fact_of(found.values[name], reader)
+        facts[name] = before[name] if before.get(name) == fact else fact
+    unread = {
+        name: fact.bytes
+        for name, fact in facts.items()
+        if not (fact.values or _is_meta(fact)) and fact.bytes
+        if may_write or name not in before or name in found.asked
+    }
+    return facts, unread
 
 
 # What runs code that a statement does not show, less what cannot write to a tensor.

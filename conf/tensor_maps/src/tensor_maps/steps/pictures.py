@@ -43,7 +43,7 @@ def data_of(steps: list[Step], title: str, code: list[str], not_shown: int = 0) 
     shown = []
     for step, names in zip(steps, drawn, strict=True):
         said, notes = step_words(step)
-        if names and (more := step.after.names - len(names)):
+        if names and (more := len(step.after.facts) - len(names)):
             notes.append(f"{count_of(more, 'more tensor')} not drawn")
         shown.append(Shown(step, said, notes, picture_of(step, names, colours)))
     if shown and not_shown:

@@ -267,7 +267,7 @@ class _Words:
     def _of_new(self, new: New) -> str:
         """Return what there is to say of a new name, as a sentence for all like it."""
         name, how, seen = new.name, new.how, self.entry[new.name]
-        leaves = _leaves(new, len(self.entry) >= self.step.after.names)
+        leaves = _leaves(new, len(self.entry) >= len(self.now))
         nowhere, is_meta = seen["memory"], seen["device"] == "meta"
         nowhere = nowhere.replace("it has", "[it has|they have]")
         if how == "copy" and nowhere:
