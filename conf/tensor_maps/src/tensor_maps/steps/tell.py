@@ -14,12 +14,7 @@ from typing import Any
 from tensor_maps.memory import NO_DATA
 from tensor_maps.steps.course import Step
 from tensor_maps.steps.news import NEW, New, dtype_of, entries_of, news_of
-from tensor_maps.steps.syntax import (
-    DEFINITIONS,
-    names_in,
-    paths_in,
-    root_of,
-)
+from tensor_maps.steps.syntax import DEFINITIONS, names_in, paths_in, root_of
 from tensor_maps.words import as_tuple, count_of, few, listing, size_of
 
 # Sentences that a step has, and names that a sentence has; letters of all sentences,
