@@ -23,7 +23,7 @@ import matplotlib
 import pytest
 from bs4 import BeautifulSoup
 from hypothesis import settings
-from reading import EVERYTHING, PATIENCE, ROOT, pages_in, soup
+from reading import EVERYTHING, PATIENCE, SITE, pages_in, soup
 from tensor_copies.gallery import isolation, machine
 
 # torch.utils.benchmark imports setuptools, which replaces Python's distutils. Where a
@@ -31,7 +31,6 @@ from tensor_copies.gallery import isolation, machine
 with warnings.catch_warnings(action="ignore"):
     import setuptools  # noqa: F401
 
-SITE = ROOT / "build" / "html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
@@ -124,24 +123,14 @@ def pages(site: Path) -> dict[Path, BeautifulSoup]:
     return {path.resolve(): soup(path) for path in pages_in(site)}
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *arguments: object) -> None:
-        """Say nothing: a test prints what went wrong."""
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    def handle_error(self, *arguments: object) -> None:
-        """Say nothing of a browser that left a page before it had all of it."""
-
-
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
     """Serve the built site on this machine; return its address."""
-    server = _Server(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    files = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from conftest import SITE
-from reading import LEAD, OUTSIDE, ROOT, UNFOLD, axe_of, pages_in, soup
+from reading import LEAD, OUTSIDE, ROOT, SITE, UNFOLD, axe_of, pages_in, soup
 
 # A first visit: markup, style and scripts, compressed. The longest compute.
 MOST_KB_OF_A_LESSON, MOST_KB_OF_ERRORS, MOST_KB, MOST_REQUESTS = 45, 53, 75, 16

@@ -8,36 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import (
-    ANSWER,
-    CHOICES,
-    CODE,
-    EACH,
-    LEAD,
-    SCRIPTS,
-    SETUP,
-    UNFOLD,
-    as_shown,
-    page_of,
-    script_of,
-    soup,
-)
+from reading import ANSWER, CHOICES, CODE, EACH, LEAD, LESSONS, UNFOLD, Lesson, as_shown
 
 ASKED = re.compile(r"(?m)^# \.\. predict:: (.+(?:\n#     (?! *-).+)*)")
 WRONG, RIGHT = "input:not([data-right])", "input[data-right]"
-DETACH = script_of("detach")
+DETACH = "auto_examples/1_basics/detach.html"
 
 
 @EACH
 def test_a_question_is_the_scripts_and_its_answer_is_not_in_sight(
-    script: Path, site: Path
+    lesson: Lesson, site: Path
 ) -> None:
-    page, text = soup(page_of(site, script)), script.read_text(encoding="utf-8")
-    asked = [" ".join(one.replace("#", "").replace("``", "").split())
-             for one in ASKED.findall(text)]  # fmt: skip
-    answers = page.select(f"article {ANSWER}")
+    written = [re.sub("#|``", "", one) for one in ASKED.findall(lesson.text)]
+    asked = [" ".join(one.split()) for one in written]
+    answers = lesson.page.select(f"article {ANSWER}")
     assert [as_shown(one.summary) for one in answers] == asked
-    assert len(asked) <= 2 and (asked or script.parent.name == "3_tips")
+    assert len(asked) <= 2 and (asked or lesson.script.parent.name == "3_tips")
     for answer in answers:
         assert not answer.has_attr("open") and answer.select("pre, svg, table")
         above = answer.find_previous_sibling()
@@ -48,9 +34,8 @@ def test_a_question_is_the_scripts_and_its_answer_is_not_in_sight(
         assert not isinstance(ast.parse(above.get_text()).body[-1], ast.Assert)
 
 
-def test_a_choice_is_judged_and_opens_the_answer(visit: Any, site: Path) -> None:
-    phone = {"width": 320, "height": 700}
-    page = visit(page_of(site, DETACH).as_uri(), viewport=phone)
+def test_a_choice_is_judged_and_opens_the_answer(visit: Any) -> None:
+    page = visit(DETACH, viewport={"width": 320, "height": 700})
     box, answer = page.locator(CHOICES).first, page.locator(ANSWER).first
     assert page.get_by_role("group", name="What is w now?").is_visible()
     radios, said = box.get_by_role("radio"), box.get_by_role("status")
@@ -75,8 +60,8 @@ def test_a_choice_is_judged_and_opens_the_answer(visit: Any, site: Path) -> None
     assert box.locator("input").first.evaluate(after) == "none"
 
 
-def test_a_block_is_copied_as_it_stands(visit: Any, site: Path) -> None:
-    tab = visit(page_of(site, DETACH).as_uri())
+def test_a_block_is_copied_as_it_stands(visit: Any) -> None:
+    tab = visit(DETACH)
     block = tab.locator(f"div.{CODE}:not(details *)").first
     block.get_by_role("button", name="Copy", exact=True).focus()
     tab.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
@@ -87,22 +72,18 @@ def test_a_block_is_copied_as_it_stands(visit: Any, site: Path) -> None:
     assert copied.startswith(shown.rstrip()) and ast.parse(copied).body
     # Where the clipboard is closed, it is selected.
     tab.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
-    tab.locator(f"{SETUP} summary").press("Enter")
-    tab.locator(f"{SETUP} button").first.press("Enter")
+    tab.locator("details.setup summary").press("Enter")
+    tab.locator("details.setup button").first.press("Enter")
     tab.get_by_role("status").get_by_text("Ctrl+C").wait_for()
     assert tab.evaluate("String(getSelection())").startswith("import torch\n")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 def test_a_printed_page_has_the_answers_and_no_navigation(
-    visit: Any, site: Path, scripts: bool
+    visit: Any, scripts: bool
 ) -> None:
-    within_margins = {"width": 700, "height": 900}  # of A4
-    page = visit(
-        page_of(site, DETACH).as_uri(),
-        java_script_enabled=scripts,
-        viewport=within_margins,
-    )
+    a4 = {"width": 700, "height": 900}  # within its margins
+    page = visit(DETACH, java_script_enabled=scripts, viewport=a4)
     page.emulate_media(media="print", color_scheme="dark")
     page.locator(f"{ANSWER} pre").first.wait_for(state="visible")
     for part in (".sidebar-drawer", ".toc-drawer", ".skip-to-content", "button.copy"):
@@ -132,10 +113,10 @@ FOCUS = """() => {
 
 @pytest.mark.parametrize("width", [1280, 640])
 def test_each_stop_of_the_keyboard_is_outlined_and_in_sight(
-    width: int, visit: Any, site: Path
+    width: int, visit: Any
 ) -> None:
     options = {"viewport": {"width": width, "height": 800}, "reduced_motion": "reduce"}
-    tab = visit(page_of(site, DETACH).as_uri(), **options)
+    tab = visit(DETACH, **options)
     reached = []
     while not reached or not reached[-1]["end"]:
         tab.keyboard.press("Tab")
@@ -163,9 +144,9 @@ def test_each_stop_of_the_keyboard_is_outlined_and_in_sight(
         tab.locator(f"#{drawer}").press("Space")
 
 
-def test_a_jump_leaves_the_heading_in_view(visit: Any, site: Path) -> None:
+def test_a_jump_leaves_the_heading_in_view(visit: Any) -> None:
     options = {"viewport": {"width": 360, "height": 700}, "reduced_motion": "reduce"}
-    tab = visit(page_of(site, DETACH).as_uri(), **options)
+    tab = visit(DETACH, **options)
     tab.evaluate(UNFOLD)
     ids = "[...document.querySelectorAll('article section section')].map(s => s.id)"
     for name in tab.evaluate(ids):
@@ -192,16 +173,16 @@ def numbers(text: str) -> list[float]:
 
 def test_the_first_picture_does_not_show_what_is_asked(site: Path) -> None:
     asking = 0
-    for script in SCRIPTS:
-        page = soup(page_of(site, script))
-        asked = page.select_one(f"{CHOICES} input[data-right]")
-        if asked is None or not (drawn := page.select_one(f"{LEAD} svg[aria-label]")):
+    for lesson in LESSONS.values():
+        asked = lesson.page.select_one(f"{CHOICES} input[data-right]")
+        drawn = lesson.page.select_one(f"{LEAD} svg[aria-label]")
+        if asked is None or drawn is None:
             continue
         seen: dict[str, list[float]] = {}
         for name, values, grad in SEEN.findall(drawn["aria-label"]):
             seen |= {name: numbers(values), f"{name}.grad": numbers(grad)}
         answer = ANSWERED.findall(asked.parent.code.get_text())
         told = [seen.get(name) == numbers(values) for name, values in answer]
-        assert not told or not all(told), script.stem
+        assert not told or not all(told), lesson.name
         asking += bool(told)
     assert asking > 20

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import LEAD, PLAYER, SCRIPTS, axe_of, page_of, parsed, script_of, soup
+from reading import LEAD, LESSONS, PLAYER, Lesson, axe_of, parsed
 from tensor_copies.figures.steps import is_watched, opening_of
 
-LESSON = script_of("detach")
 STATE = """() => {
   const part = (name) => document.querySelector(`.player-${name}`);
   const dots = [...document.querySelectorAll(".player-dots > button")];
@@ -26,26 +25,25 @@ FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.textConten
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
-def steps_of(page: Path) -> dict[str, Any]:
-    """Return the data of a page's player, and which steps are events, from 0."""
-    (player,) = soup(page).select(f"{LEAD} > {PLAYER}")
-    file = page.parent / player["data-steps"].partition("?")[0]
+def steps_of(lesson: Lesson) -> dict[str, Any]:
+    """Return the data of a lesson's player, and which steps are events, from 0."""
+    (player,) = lesson.page.select(f"{LEAD} > {PLAYER}")
+    file = lesson.path.parent / player["data-steps"].partition("?")[0]
     assert len(gzip.compress(file.read_bytes(), 9)) <= 14_000
     text = file.read_text(encoding="utf-8")
     data = json.loads(text[text.index("(") + 1 : text.rindex(")")])
-    return data | {
-        "events": [at for at, one in enumerate(data["steps"]) if one["event"]]
-    }
+    data["events"] = [at for at, one in enumerate(data["steps"]) if one["event"]]
+    return data
 
 
 @pytest.fixture(scope="module")
 def data(site: Path) -> dict[str, Any]:
-    return steps_of(page_of(site, LESSON))
+    return steps_of(LESSONS["detach"])
 
 
 @pytest.fixture
 def page(site: Path) -> str:
-    return page_of(site, LESSON).as_uri()
+    return LESSONS["detach"].path.as_uri()
 
 
 @pytest.fixture(params=[320, 1280])
@@ -138,28 +136,25 @@ def test_where_steps_do_not_load_it_says_so(visit: Any, page: str) -> None:
 
 
 def test_the_picture_of_each_lesson_is_a_step_of_it(site: Path) -> None:
-    for script in SCRIPTS:
-        page = page_of(site, script)
-        player = soup(page).select_one(PLAYER)
-        is_played = is_watched(script) and opening_of(script) != ()
-        assert (player is not None) == is_played, script.stem
+    for name, lesson in LESSONS.items():
+        player = lesson.page.select_one(PLAYER)
+        is_played = is_watched(lesson.script) and opening_of(lesson.script) != ()
+        assert (player is not None) == is_played, name
         if player is None:
             continue
-        data = steps_of(page)
-        events = data["events"]
-        at, _, count = player.select_one(".player-count").get_text().partition(" of ")
-        step = data["steps"][events[int(at) - 1]]
-        assert int(count) == len(events) <= 18 and events.index(
-            data["lead"]
-        ) + 1 == int(at)
-        assert player.select_one(".player-said").get_text() == step["said"], page
+        data = steps_of(lesson)
+        events, step = data["events"], data["steps"][data["lead"]]
+        count = f"{events.index(data['lead']) + 1} of {len(events)}"
+        assert player.select_one(".player-count").get_text() == count, name
+        assert len(events) <= 18, name
+        assert player.select_one(".player-said").get_text() == step["said"], name
         statement = player.select_one(".player-statement").get_text().split("\n")[0]
-        assert statement == data["code"][step["first"] - 1].strip(), page
+        assert statement == data["code"][step["first"] - 1].strip(), name
         drawn = parsed(data["drawings"][step["drawing"]])
-        assert str(player.select_one(".player-now > svg")) == str(drawn.svg), page
+        assert str(player.select_one(".player-now > svg")) == str(drawn.svg), name
         # What is played is the lesson, with a step for each statement.
         statements = ast.parse("\n".join(data["code"])).body
-        _, *written = ast.parse(script.read_text("utf-8")).body  # less the docstring
+        _, *written = ast.parse(lesson.text).body  # less the docstring
         assert [*map(ast.unparse, statements)] == [*map(ast.unparse, written)]
         simple = {node.lineno for node in statements if not hasattr(node, "body")}
-        assert simple <= {step["first"] for step in data["steps"]}, script.stem
+        assert simple <= {step["first"] for step in data["steps"]}, name

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from bs4 import Tag
-from reading import SCRIPTS, page_of, soup
+from reading import LESSONS, SITE, soup
 from tensor_copies.gallery import isolation
 from tensor_copies.lessons.predict import is_printed
 
@@ -25,18 +25,15 @@ NOTE = re.compile(
 )
 BREAK = "\n# -- next block\n"
 FEWEST = 55  # questions with answers, of lessons and of the page that tests a reader
-ASKING = [one for one in SCRIPTS if ".. predict:: " in one.read_text("utf-8")]
+PAGES = {name: lesson.path for name, lesson in LESSONS.items()
+         if ".. predict:: " in lesson.text}  # fmt: skip
+PAGES["self_check"] = SITE / "self_check.html"
 isolation.PROCESSES.set_forkserver_preload([*isolation.PRELOADED])
 
 
-def asked(site: Path, name: str) -> list[Tag]:
+def asked(name: str) -> list[Tag]:
     """Return the questions with answers of a page."""
-    return soup(page(site, name)).select("fieldset.predict-choices")
-
-
-def page(site: Path, name: str) -> Path:
-    scripts = {one.stem: one for one in ASKING}
-    return page_of(site, scripts[name]) if name in scripts else site / f"{name}.html"
+    return soup(PAGES[name]).select("fieldset.predict-choices")
 
 
 def program_of(question: Tag) -> list[str]:
@@ -99,10 +96,10 @@ def run(name: str, programs: list[str]) -> list[str]:
     return given
 
 
-@pytest.mark.parametrize("name", [*(one.stem for one in ASKING), "self_check"])
+@pytest.mark.parametrize("name", PAGES)
 def test_an_answer_is_what_its_program_prints(site: Path, name: str) -> None:
     programs, answers = [], []
-    for question in asked(site, name):
+    for question in asked(name):
         program = BREAK.join(program_of(question))
         choices = {one.parent.code.get_text(): one for one in question.select("input")}
         is_right = [one.has_attr("data-right") for one in choices.values()]
@@ -119,8 +116,7 @@ def test_an_answer_is_what_its_program_prints(site: Path, name: str) -> None:
 
 
 def test_questions_are_asked_and_no_place_tells_the_answer(site: Path) -> None:
-    names = [*(one.stem for one in ASKING), "self_check"]
-    questions = [one.select("input") for name in names for one in asked(site, name)]
+    questions = [one.select("input") for name in PAGES for one in asked(name)]
     rights = [[one.has_attr("data-right") for one in inputs] for inputs in questions]
     places = [one.index(True) for one in rights]
     assert len(places) >= FEWEST

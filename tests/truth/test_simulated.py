@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import two_devices
-from reading import EVERYTHING, ROOT, SCRIPTS, page_of, soup
+from reading import EVERYTHING, LESSONS, ROOT
 from tensor_copies import simulated
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.lessons import takes_times
@@ -120,28 +120,22 @@ def test_a_page_that_asks_for_a_device_runs_on_it(
 
 # A build runs a lesson on it up to its first block that takes times. All to their end
 # take a minute: those about devices are enough here.
-TIMED = [
-    script
-    for script in SCRIPTS
-    if takes_times(script.read_text())
-    and (EVERYTHING or script.stem in ("copy_between_devices", "what_waits"))
-]
+TIMED = ["copy_between_devices", "what_waits"]
+if EVERYTHING:
+    TIMED = [name for name, lesson in LESSONS.items() if takes_times(lesson.text)]
 
 
-@pytest.mark.parametrize("script", TIMED, ids=lambda script: script.stem)
+@pytest.mark.parametrize("name", TIMED)
 def test_a_lesson_that_takes_times_runs_on_it(
-    script: Path, simulated_device: None
+    name: str, simulated_device: None
 ) -> None:
-    in_fresh_process(two_devices.run_to_its_end, script)
+    in_fresh_process(two_devices.run_to_its_end, LESSONS[name].script)
 
 
 def test_no_output_of_it_says_that_it_is_cuda(site: Path) -> None:
-    boxes = [
-        box.get_text()
-        for script in SCRIPTS
-        for box in soup(page_of(site, script)).select(".other-machine")
-    ]
-    of_it = [text for text in boxes if "simulated" in text]
+    pages = [lesson.page for lesson in LESSONS.values()]
+    boxes = [box for page in pages for box in page.select(".other-machine")]
+    of_it = [box.text for box in boxes if "simulated" in box.text]
     assert of_it and not [text for text in of_it if "cuda" in text.lower()]
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from reading import EACH, ROOT, code_lines, script_of
-from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+from reading import EACH, LESSONS, ROOT, Lesson
 from tensor_copies.gallery.pages import cells
 
 # How many arguments stand by position. A reader should be told the names of the rest.
@@ -121,8 +119,8 @@ def test_a_fault_is_found_and_plain_code_has_none() -> None:
 
 
 @EACH
-def test_a_lesson_is_plain(script: Path) -> None:
-    assert [*faults(script.read_text(encoding="utf-8"))] == []
+def test_a_lesson_is_plain(lesson: Lesson) -> None:
+    assert [*faults(lesson.text)] == []
 
 
 def test_cells_of_pages_are_plain() -> None:
@@ -135,8 +133,8 @@ def test_cells_of_pages_are_plain() -> None:
 
 
 @EACH
-def test_what_is_in_sight_has_no_table_of_functions(script: Path) -> None:
-    for kind, code, line in split_code_and_text_blocks(str(script))[1]:
+def test_what_is_in_sight_has_no_table_of_functions(lesson: Lesson) -> None:
+    for kind, code, line in lesson.blocks:
         if kind == "code" and "gallery_folded" not in code:
             tables = [n for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Dict)]
             values = [value for table in tables for value in table.values]
@@ -145,6 +143,6 @@ def test_what_is_in_sight_has_no_table_of_functions(script: Path) -> None:
 
 @pytest.mark.parametrize("name", FIRST_FIVE)
 def test_the_first_five_have_nothing_but_the_lesson(name: str) -> None:
-    code = "\n".join(line for _, line in code_lines(script_of(name)))
+    code = "\n".join(line for _, line in LESSONS[name].code_lines)
     assert re.findall(r"catch_warnings|next_functions|import warnings", code) == []
     assert set(re.findall(r"^ *def (\w+)", code, re.M)) <= {"shares_memory"}

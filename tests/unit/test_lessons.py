@@ -6,9 +6,8 @@ import ast
 import re
 import sys
 import tomllib
-from pathlib import Path
 
-from reading import EACH, NAMES, code_lines
+from reading import EACH, ROOT, Lesson
 from tensor_copies.gallery.lessons import short_titles, without_markers
 from tensor_copies.lessons.downloads import offered_script
 from tensor_maps.atlas.calls import chains, code_of
@@ -17,25 +16,24 @@ from tensor_maps.atlas.calls import chains, code_of
 NARROW, WIDE = 50, 56
 CHAINS = {code_of(chain) for chain in chains(second_device=True)}
 LONGEST = 28  # characters of a short title: one line of the menu
-OPENS = re.compile(r"^# sphinx_gallery_lead = ", re.M)
 
 
 def test_each_lesson_has_one_place_in_the_lists() -> None:
-    assert sorted(short_titles()) == sorted(NAMES)
+    scripts = ROOT.glob("examples/*/[!.]*.py")
+    assert sorted(short_titles()) == sorted(script.stem for script in scripts)
     titles = list(short_titles().values())
     assert len(set(titles)) == len(titles)
     assert [one for one in titles if len(one) > LONGEST or "`" in one] == []
 
 
 @EACH
-def test_it_leads_to_a_chain_that_the_explorer_has(script: Path) -> None:
-    for code in re.findall(r'# sphinx_gallery_try = "(.+)"', script.read_text("utf-8")):
-        assert code in CHAINS
+def test_it_leads_to_a_chain_that_the_explorer_has(lesson: Lesson) -> None:
+    assert {*re.findall(r'# sphinx_gallery_try = "(.+)"', lesson.text)} <= CHAINS
 
 
 @EACH
-def test_code_fits_a_phone(script: Path) -> None:
-    lines = [one for one in code_lines(script) if without_markers(one[1])]
+def test_code_fits_a_phone(lesson: Lesson) -> None:
+    lines = [one for one in lesson.code_lines if without_markers(one[1])]
     assert [(n, line) for n, line in lines if len(line) > WIDE] == []
     # Nearly all fit the phone; the rest can be scrolled.
     shown = [line for _, line in lines if line.strip()]
@@ -43,53 +41,38 @@ def test_code_fits_a_phone(script: Path) -> None:
 
 
 @EACH
-def test_length(script: Path) -> None:
-    # One idea; plain code may need more lines, if few of them are in sight.
-    assert 40 <= len(offered_script(script.read_text()).splitlines()) <= 160
+def test_it_has_one_idea_and_asserts_what_it_says(lesson: Lesson) -> None:
+    # Plain code may need more lines, if few of them are in sight.
+    assert 40 <= len(offered_script(lesson.text).splitlines()) <= 160
+    assert re.search(r"(?m)^\s*assert ", lesson.text)
 
 
 @EACH
-def test_it_asserts_what_it_says(script: Path) -> None:
-    tree = ast.parse(script.read_text(encoding="utf-8"))
-    assert any(isinstance(node, ast.Assert) for node in ast.walk(tree))
-
-
-@EACH
-def test_stands_alone(script: Path) -> None:
-    header = re.search(
-        r"^# /// script\n((?:# .*\n)+)# ///$", script.read_text(), re.MULTILINE
-    )
-    metadata = tomllib.loads(re.sub("^# ", "", header[1], flags=re.MULTILINE))
+def test_stands_alone(lesson: Lesson) -> None:
+    header = re.search(r"(?m)^# /// script\n((?:# .*\n)+)# ///$", lesson.text)
+    metadata = tomllib.loads(re.sub("(?m)^# ", "", header[1]))
     named = {re.match(r"[\w-]+", item)[0] for item in metadata["dependencies"]}
-    imported = set()
-    for node in ast.walk(ast.parse(script.read_text())):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0
-            imported.add(node.module.split(".")[0])
+    nodes = [*ast.walk(ast.parse(lesson.text))]
+    imports = [node for node in nodes if isinstance(node, ast.Import)]
+    modules = [alias.name for node in imports for alias in node.names]
+    modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    imported = {name.partition(".")[0] for name in modules}
     packages = {"torch", "numpy", "matplotlib", "perfplot"}
     assert imported & packages <= named
     assert imported - packages <= sys.stdlib_module_names
 
 
 @EACH
-def test_opens_and_closes_as_all_do(script: Path) -> None:
-    text = script.read_text()
-    assert 'print("This lesson runs on:", device)' in text
-    remember = text.index("# Remember\n# --------\n")
-    assert 1 <= text[remember:].count("\n# - ") <= 3
-    # The foot of the page leads on.
-    assert "Next:" not in text[remember:]
-
-
-@EACH
-def test_it_opens_with_an_answer_and_one_picture(script: Path) -> None:
-    text = script.read_text(encoding="utf-8")
-    _, answer = ast.get_docstring(ast.parse(text)).split("\n\n")
+def test_opens_and_closes_as_all_do(lesson: Lesson) -> None:
+    """It opens with an answer and one picture, and its page's foot leads on."""
+    _, answer = ast.get_docstring(ast.parse(lesson.text)).split("\n\n")
     assert "You will" not in answer
     # A point within a name does not end a sentence.
     assert 1 <= len(re.findall(r"[.?!](?=\s|$)", answer)) <= 2
-    first = text.partition('"""\n')[2].partition('"""\n')[2]
-    assert first.startswith("\n# sphinx_gallery_setup = True\n")
-    assert len(OPENS.findall(text)) == 1
+    _, _, code = lesson.text.partition(f'{answer}\n"""\n')
+    assert code.startswith("\n# sphinx_gallery_setup = True\n")
+    assert len(re.findall("(?m)^# sphinx_gallery_lead = ", code)) == 1
+    assert 'print("This lesson runs on:", device)' in code
+    remember = code[code.index("# Remember\n# --------\n") :]
+    assert 1 <= remember.count("\n# - ") <= 3
+    assert "Next:" not in remember

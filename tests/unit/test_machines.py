@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
-from reading import ROOT, SCRIPTS
+from reading import LESSONS, ROOT
 from sites import lesson
 from tensor_copies.figures import drawn_figure, figures_of
 from tensor_copies.gallery.isolation import in_fresh_process
@@ -124,19 +124,19 @@ def test_a_warning_that_no_lesson_catches_ends_it(tmp_path: Path) -> None:
 
 def test_a_lesson_gives_what_the_gallery_has_of_it(site: Path) -> None:
     """One with texts, a map and a table."""
-    (script,) = (script for script in SCRIPTS if script.stem == "what_moves")
-    page = ROOT / "docs" / "auto_examples" / script.parent.name / script.stem
-    rest = page.with_suffix(".rst").read_text()
+    script = LESSONS["what_moves"].script
+    (rest,) = ROOT.glob("docs/auto_examples/*/what_moves.rst")
     blocks = in_fresh_process(given, script, False)
-    for head, found in (
-        (r"script-out\n\n \.\. code-block:: none\n\n", [one.text for one in blocks]),
-        (r":class: figure\n\n", [
-            drawn_figure(figure, f"{script.stem}-{block.lineno}")
-            for (_, block), one in zip(keyed_blocks(script), blocks, strict=True)
-            for figure in one.figures
-        ]),
-    ):  # fmt: skip
-        kept = re.findall(rf"{head}((?:    .*\n|\n)+)", rest)
+    figures = [
+        drawn_figure(figure, f"what_moves-{block.lineno}")
+        for (_, block), one in zip(keyed_blocks(script), blocks, strict=True)
+        for figure in one.figures
+    ]
+    for head, found in {
+        r"script-out\n\n \.\. code-block:: none\n\n": [one.text for one in blocks],
+        r":class: figure\n\n": figures,
+    }.items():
+        kept = re.findall(rf"{head}((?:    .*\n|\n)+)", rest.read_text())
         texts = [textwrap.dedent(text).strip("\n") for text in kept]
         assert [text for text in found if text] == texts and texts
 
