@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -50,19 +49,6 @@ def computing_page(title: str = "Computes", code: str = 'print("the page ran")')
     return PAGE.format(title=title, code=code)
 
 
-def plain(text: str) -> str:
-    """Return what a program printed without its colours."""
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
-
-
-@dataclass(frozen=True)
-class Built:
-    """How a build ended: its exit status and all that it printed."""
-
-    status: int
-    output: str
-
-
 class TinySite:
     """A site in a folder of its own."""
 
@@ -84,21 +70,20 @@ class TinySite:
         for name, text in lessons.items():
             (examples / "1_first" / name).write_text(text)
 
-    def build(self, *command: str, env: dict[str, str] | None = None) -> Built:
-        """Build the site as a person does, or with another command of Python."""
+    def build(self, *command: str, env: dict[str, str]) -> tuple[int, str]:
+        """Build the site as a person does; return the exit status and what was said."""
         command = (sys.executable, *(command or ["conf/build_site.py"]))
         said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         options = {"cwd": self.folder, "env": env, "timeout": PATIENCE, **said}
         done = subprocess.run(command, **options)
-        return Built(done.returncode, plain(done.stdout))
+        return done.returncode, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)  # colours
 
     def published(self, where: str = "html") -> dict[str, str]:
         """Return a hash of every file of a folder in build/, by its path."""
         root = self.folder / "build" / where
         files = (path for path in root.rglob("*") if path.is_file())
-        return {
-            str(f.relative_to(root)): sha256(f.read_bytes()).hexdigest() for f in files
-        }
+        return {str(one.relative_to(root)): sha256(one.read_bytes()).hexdigest()
+                for one in files}  # fmt: skip
 
     def copy_to(self, folder: Path) -> TinySite:
         """Return a copy of this site, with all that it has built."""

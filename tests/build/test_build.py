@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from reading import soup
-from sites import INDEX, Built, TinySite, computing_page, lesson, new_tiny_site
+from sites import INDEX, TinySite, computing_page, lesson, new_tiny_site
 
 pytestmark = pytest.mark.slow
 LESSONS, PAGES = ("one", "two", "three"), ("computes", "counts")
@@ -42,7 +42,7 @@ FAILING = {
 }
 
 
-def built(site: TinySite, *command: str, **variables: str) -> Built:
+def built(site: TinySite, *command: str, **variables: str) -> tuple[int, str]:
     """Build the site with these variables in the environment."""
     env = {**os.environ, "NOTES": str(site.folder.with_name("notes")), **variables}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # most have it not, so files come
@@ -51,8 +51,8 @@ def built(site: TinySite, *command: str, **variables: str) -> Built:
 
 def well_built(site: TinySite, *command: str, **variables: str) -> list[str]:
     """Build the site, which must go well; return what ran, sorted."""
-    done = built(site, *command, **variables)
-    assert done.status == 0, done.output
+    status, output = built(site, *command, **variables)
+    assert status == 0, output
     notes = site.folder.with_name("notes")
     return sorted(notes.read_text().split()) if notes.exists() else []
 
@@ -60,11 +60,10 @@ def well_built(site: TinySite, *command: str, **variables: str) -> list[str]:
 def fails(site: TinySite, *said: str) -> str:
     """Build the site, which must fail, say this, and leave what is published."""
     before = site.published()
-    done = built(site)
-    assert done.status != 0
-    assert all(re.search(words, done.output) for words in said), done.output
+    status, output = built(site)
+    assert status != 0 and all(re.search(one, output) for one in said), output
     assert site.published() == before
-    return done.output
+    return output
 
 
 def rewrite(path: Path, old: str, new: str) -> None:
@@ -84,10 +83,10 @@ def take_away(site: TinySite, page: str) -> None:
 def kept(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
     """Build the site; return a copy, which no test changes."""
     site = new_tiny_site(tmp_path_factory.mktemp("build") / "a site")
-    scripts = {f"{name}.py": CODE.replace("NAME", name) for name in LESSONS}
-    site.write_lessons({name: lesson(name, scripts[name], TABLE) for name in scripts})
+    codes = {name: CODE.replace("NAME", name) for name in (*LESSONS, *PAGES)}
+    site.write_lessons({f"{n}.py": lesson(n, codes[n], TABLE) for n in LESSONS})
     for name in PAGES:
-        text = computing_page(name, CODE.replace("NAME", name))
+        text = computing_page(name, codes[name])
         (site.folder / "docs" / f"{name}.md").write_text(text)
     listed = "\n".join(("auto_examples/index", *PAGES))
     (site.folder / "docs" / "index.md").write_text(INDEX.format(listed))
@@ -174,9 +173,8 @@ def test_a_lesson_that_no_list_has_is_named(site: TinySite) -> None:
 
 
 def test_a_python_without_assertions_is_refused(site: TinySite) -> None:
-    done = built(site, PYTHONOPTIMIZE="1")
-    assert done.status != 0
-    assert re.search(r"(?m)Python runs with -O: .* nothing\.$", done.output)
+    status, output = built(site, PYTHONOPTIMIZE="1")
+    assert status != 0 and re.search(r"(?m)Python runs with -O: .* nothing\.$", output)
 
 
 def test_nothing_changed_runs_nothing_writes_no_page_and_imports_no_torch(
@@ -185,12 +183,11 @@ def test_nothing_changed_runs_nothing_writes_no_page_and_imports_no_torch(
     staging = site.folder / "build" / "staging"
     pages = [*staging.rglob("index.html"), *staging.rglob("1_first/*.html")]
     pages += [staging / f"{name}.html" for name in PAGES]
-    written = {page: page.stat().st_mtime_ns for page in pages}
-    done = built(site, PYTHONPROFILEIMPORTTIME="1")
-    assert done.status == 0
-    assert not site.folder.with_name("notes").exists()
-    assert {page: page.stat().st_mtime_ns for page in pages} == written
-    imported = re.findall(r"(?m)^import time:.*\| +(\S+)$", done.output)
+    written = [page.stat().st_mtime_ns for page in pages]
+    status, output = built(site, PYTHONPROFILEIMPORTTIME="1")
+    assert status == 0 and not site.folder.with_name("notes").exists()
+    assert [page.stat().st_mtime_ns for page in pages] == written
+    imported = re.findall(r"(?m)^import time:.*\| +(\S+)$", output)
     assert "tensor_copies.gallery.kept" in imported
     # Of another build of torch only torch can say what device it has.
     assert "torch" not in imported or not version("torch").endswith("+cpu")
@@ -222,8 +219,7 @@ def test_what_is_gone_leaves_the_site_which_is_swapped_whole(site: TinySite) -> 
         (stray / "stray.html").parent.mkdir(exist_ok=True)
         (stray / "stray.html").touch()
     assert well_built(site) == []
-    left = [one for one in site.published() if re.search("two|counts|stray", one)]
-    assert left == []
+    assert not re.search("two|counts|stray", "\n".join(site.published()))
     assert not list(site.html.parent.glob("html.*"))
 
 

@@ -22,8 +22,8 @@ def build(site: TinySite, **said: str) -> None:
     """Build with these variables of an address and no other."""
     other = ("SITE_", "READTHEDOCS")
     kept = {name: os.environ[name] for name in os.environ if not name.startswith(other)}
-    built = site.build(env=kept | HOSTED | said)
-    assert built.status == 0, built.output
+    status, output = site.build(env=kept | HOSTED | said)
+    assert status == 0, output
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,8 @@ def test_a_page_leads_to_its_source_and_to_a_report(hosted: TinySite) -> None:
 
 
 def test_machines_read_each_page_as_markdown(hosted: TinySite) -> None:
-    pages = re.findall(
-        r"^- \[.+\]\((.+)\): .", (hosted.html / "llms.txt").read_text(), re.M
-    )
+    listed = (hosted.html / "llms.txt").read_text()
+    pages = re.findall(r"(?m)^- \[.+\]\((.+)\): .", listed)
     paths = [page.removeprefix(ADDRESS) for page in pages]
     assert f"{LESSON}.md" in paths and "index.md" in paths
     for path in paths:

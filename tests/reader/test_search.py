@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 from reading import EVERYTHING, axe_of, pages_in, soup
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.words import card
 from tensor_copies.search.index import OFTEN, PROSE
 
 LISTED = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
@@ -143,6 +145,11 @@ def test_a_card_says_what_the_facts_say(site: Path, page: Any) -> None:
             and (one["source"], one["device"], one["state"]) == here}  # fmt: skip
     cards = {one["id"]: one for one in page.evaluate("searchIndex.cards").values()}
     assert set(cards) == {row["id"] for row in atlas["operations"]}
+    for name, call in facts().calls.items():
+        said, notes = card(facts(), call)
+        assert cards[name]["facts"] == [[*one] for one in said] + [
+            ["note", n] for n in notes
+        ]
     told = [cards[name] for name in seen if cards[name]["subject"] == "x"]
     assert len(told) > 70
     for one in told:
@@ -150,8 +157,7 @@ def test_a_card_says_what_the_facts_say(site: Path, page: Any) -> None:
         sharing = "itself" in words[0] or words[0].endswith("'s memory")
         assert sharing == record["shares_memory"], one
         assert ("gradient flows back" in words) == bool(record["gradient_flows"]), one
-    notes = [words for sign, words in cards["numpy"]["facts"] if sign == "note"]
-    assert "raises RuntimeError if x requires grad" in notes
+    assert ["note", "raises RuntimeError if x requires grad"] in cards["numpy"]["facts"]
     said = {(one["subject"], one["of"]) for one in cards.values()}
     assert all(of.startswith(f"{subject} is a ") for subject, of in said)
 
@@ -222,20 +228,18 @@ def test_a_box_in_sight_answers_by_keyboard_alone(
     expect(links.first).to_be_in_viewport(ratio=1)
     links.first.click(trial=True)  # nothing lies above it
     assert links.first.locator(".result-kind").text_content() == "Lesson"
-    press(page, "ArrowDown", "ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
     expect(links.nth(1)).to_be_focused()
-    press(page, "ArrowUp", "ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
     expect(page.locator("input:focus")).to_have_value("bring tensor back from gpu")
     page.keyboard.press("Escape")
     assert page.locator(".result:visible").count() == 0
     page.keyboard.type(" ")
-    press(page, "ArrowDown", "Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
     page.wait_for_url("**/cpu_and_to.html")
-
-
-def press(page: Any, *keys: str) -> None:
-    for key in keys:
-        page.keyboard.press(key)
 
 
 def test_few_results_stand_first_and_a_button_shows_the_others(visit: Any) -> None:
@@ -262,7 +266,7 @@ def test_it_works_from_a_file(site: Path, visit: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("what is a leaf")
     page.wait_for_selector(".result")
-    press(page, "Enter")
+    page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?q=what+is+a+leaf")
     page.locator(f"{RESULT} a").first.click()
     page.wait_for_url("**/leaf_tensors.html*")
