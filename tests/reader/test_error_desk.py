@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,53 +18,7 @@ OPEN = """[...document.querySelectorAll('.mistake:not(.folded) > h3')].map((titl
 COPIED = "() => navigator.clipboard.readText()"
 PHONE = {"width": 390, "height": 844}
 GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy()"
-REFUSED = (
-    "_pickle.UnpicklingError: Weights only load failed. ... WeightsUnpickler error: "
-    "Unsupported global: GLOBAL {} was not an allowed global by default."
-)
-# How messages look where readers copy them from, in older words and with other names.
-KNOWN = {
-    "RuntimeError: Can't call numpy() on Tensor that requi\nres grad. Use "
-    "tensor.detach().numpy() instead.": "numpy-requires-grad",
-    "╭─ Error ─────╮\n│ RuntimeError: Can't call numpy() on Tensor  │\n│ that "
-    "requires grad. Use tensor.detach().numpy() instead.  │\n": "numpy-requires-grad",
-    "numpy() on Variable that requires grad. Use var.detach()": "numpy-requires-grad",
-    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB "
-    "total capacity; 5.60 GiB already allocated; 0 bytes free)": "out-of-memory",
-    "unsupported operand type(s) for *: 'float' and 'NoneType'": "grad-is-none",
-    # torch.load names what it refuses: a model, or what else the file has.
-    REFUSED.format("ultralytics.nn.tasks.DetectionModel"): "weights-only",
-    REFUSED.format("numpy.core.multiarray.scalar"): "weights-only-other",
-}
-# Famous messages that the site has no entry for, one a line.
-ELSEWHERE = Path(__file__).with_name("messages_elsewhere.txt").read_text("utf-8")
-# Messages that a question answers, and its anchor.
-QUOTED = {
-    "TypeError: RNG state must be a torch.ByteTensor": "q-restore-random-state",
-    "ValueError: You are trying to save a non contiguous tensor: `weight` which is not "
-    "allowed.": "q-safetensors-non-contiguous",
-}
-RAISED = "RuntimeError: grad can be implicitly created only for scalar outputs"
-LIBRARY = "/opt/venv/lib/python3.11/site-packages/torch/_tensor.py"
-OWN = {
-    f"""Traceback (most recent call last):
-  File "/home/me/train.py", line 12, in main
-    loss.backward()
-  File "{LIBRARY}", line 500, in backward
-    torch.autograd.backward(
-{RAISED}""": "loss.backward() (train.py, line 12, in main)",
-    f"""│ /home/me/train.py:12 in main                    │
-│   11     loss = model(x)                        │
-│ ❱ 12     loss.backward()                        │
-│ {LIBRARY}:500 in backward │
-{RAISED}""": "loss.backward() (train.py, line 12, in main)",
-    f"""Cell In[3], line 2
-      1 loss = model(x)
-----> 2 loss.backward()
-
-File {LIBRARY}:500, in backward(self)
-{RAISED}""": "loss.backward() (Cell In[3], line 2)",
-}
+MESSAGES = tomllib.loads(Path(__file__).with_name("messages.toml").read_text("utf-8"))
 
 
 def open_desk(tab: Any) -> None:
@@ -101,21 +56,22 @@ def test_what_is_pasted_leads_to_its_entry(tab: Any) -> None:
 
 def test_a_message_is_known_however_it_was_pasted(tab: Any) -> None:
     open_desk(tab)
-    for text, anchor in KNOWN.items():
-        tab.fill(BOX, text)
-        said = tab.locator(COUNT).inner_text()
-        assert said.startswith("This is your message"), text
-        assert tab.evaluate(FOUND)[0] == anchor, text
-    for trace, own in OWN.items():
-        tab.fill(BOX, trace)
+    for anchor, texts in MESSAGES["known"].items():
+        for text in texts:
+            tab.fill(BOX, text)
+            said = tab.locator(COUNT).inner_text()
+            assert said.startswith("This is your message"), text
+            assert tab.evaluate(FOUND)[0] == anchor, text
+    for trace in MESSAGES["traces"]:
+        tab.fill(BOX, trace["text"])
         assert tab.evaluate(FOUND)[0] == "backward-of-many"
         said = tab.locator(".own-line").inner_text()
-        assert own in said and "below it: 1." in said, trace
+        assert trace["own"] in said and "below it: 1." in said, trace
 
 
 def test_a_message_that_is_not_here_is_never_called_the_readers(tab: Any) -> None:
     open_desk(tab)
-    messages = ELSEWHERE.splitlines()
+    messages = MESSAGES["elsewhere"].splitlines()
     assert len(messages) >= 40
     for message in messages:
         tab.fill(BOX, message)
@@ -133,7 +89,7 @@ def test_a_message_that_is_not_here_is_never_called_the_readers(tab: Any) -> Non
 
 def test_a_message_that_a_question_quotes_is_near(tab: Any) -> None:
     open_desk(tab)
-    for text, anchor in QUOTED.items():
+    for anchor, text in MESSAGES["quoted"].items():
         tab.fill(BOX, text)
         tab.wait_for_function(f"{FOUND}.includes('{anchor}')")
         assert tab.locator(COUNT).inner_text().endswith("Nearest:")
