@@ -59,16 +59,12 @@ def test_the_page_shows_what_was_seen(tab: Any) -> None:
     """Of rows and of chains: headline, facts, picture, writes through both names."""
     go(tab, "y=detach")
     seen = facts()
-    keys = [
-        (code, state, away)
-        for code, state in product(seen.codes, STATES)
-        for away in range(len(seen.devices))
-        if seen.record(code, state, bool(away)) is not None
-    ]
+    keys = [key for key in product(seen.codes, STATES, range(len(seen.devices)))
+            if seen.record(*key) is not None]  # fmt: skip
     some = keys if EVERYTHING else random.Random(7).sample(keys, 60)
     subjects = {call.code: call.subject for call in CALLS.values()}
     for (code, state, away), write in product(some, ("", "x", "y")):
-        record, x = seen.record(code, state, bool(away)), subjects.get(code, "x")
+        record, x = seen.record(code, state, away), subjects.get(code, "x")
         asked = {"y": code, "x": state, "on": list(seen.devices)[away], "write": write}
         shown = tab.evaluate(ASK, {key: value for key, value in asked.items() if value})
         said = headline(record, x)
@@ -133,30 +129,29 @@ def test_on_the_narrowest_phone(visit: Any, query: str) -> None:
 def typed_lines(kind: str) -> list[tuple[str, str]]:
     """Return the lines of a kind in typed_lines.txt, and what is expected of each."""
     text = Path(__file__).with_name("typed_lines.txt").read_text(encoding="utf-8")
-    return re.findall(rf"(?m)^([^#].*) -> {kind} ?(.*)$", text.replace("\\n", "\0"))
+    lines = re.findall(rf"(?m)^([^#].*) -> {kind} ?(.*)$", text)
+    return [(typed, expected.replace("\\n", "\n")) for typed, expected in lines]
 
 
 def test_lines_as_people_write_them(reader: Any) -> None:
-    lines = {kind: typed_lines(kind) for kind in ("chain", "row", "steps", "no")}
-    assert sum(map(len, lines.values())) >= 196 + 26
-    for kind, some in lines.items():
-        found = reader("read", *(typed for typed, _ in some))
-        for (typed, rest), told in zip(some, found, strict=True):
-            expected = rest.replace("\0", "\n")
-            if kind == "chain":
-                calls, _, x = expected.partition(" of ")
-                assert told["code"] == code_of(tuple(calls.split("."))), typed
-                assert told["x"] == x, typed
-            elif kind == "row":
-                assert told["code"] == expected, typed
-            elif kind == "steps":
-                steps, _, x = expected.rpartition(" of ")
-                read = [one["code"] for one in told["steps"]]
-                read += [f"not {told['unread']}"] if told["unread"] else []
-                assert (" | ".join(read), told["start"]) == (steps, x), typed
-            else:
-                assert not told["code"], (typed, told)
-                assert expected.lower() in told["said"].lower(), (typed, told)
+    lines = [(kind, *one) for kind in ("chain", "row", "steps", "no")
+             for one in typed_lines(kind)]  # fmt: skip
+    assert len(lines) >= 196 + 26
+    found = reader("read", *(typed for _, typed, _ in lines))
+    for (kind, typed, expected), told in zip(lines, found, strict=True):
+        if kind == "no":
+            assert not told["code"], (typed, told)
+            assert expected.lower() in told["said"].lower(), (typed, told)
+        elif kind == "row":
+            assert told["code"] == expected, typed
+        elif kind == "chain":
+            calls, _, x = expected.partition(" of ")
+            read = code_of(tuple(calls.split("."))), x
+            assert (told["code"], told["x"]) == read, typed
+        else:
+            steps = [one["code"] for one in told["steps"]]
+            steps += [f"not {told['unread']}"] if told["unread"] else []
+            assert f"{' | '.join(steps)} of {told['start']}" == expected, typed
 
 
 def test_each_way_to_write_a_call_is_read_as_that_call(reader: Any) -> None:
@@ -180,9 +175,8 @@ def test_each_way_to_write_a_call_is_read_as_that_call(reader: Any) -> None:
 
 
 def test_a_query_names_the_rows_that_answer_it_and_no_others(reader: Any) -> None:
-    lines = typed_lines("cards")
-    found = map(" ".join, reader("cards", *(query for query, _ in lines)))
-    assert list(zip([query for query, _ in lines], found, strict=True)) == lines
+    queries, rows = zip(*typed_lines("cards"), strict=True)
+    assert (*map(" ".join, reader("cards", *queries)),) == rows
     (same,) = reader("read", "model2 = model")
     assert "same object" in same["says"]
 
@@ -199,7 +193,7 @@ def test_two_calls_in_peoples_words_show_where_they_differ(tab: Any) -> None:
     go(tab, "y=detach")
     assert len(typed_lines("pair")) >= 49
     for typed, expected in typed_lines("pair"):
-        codes, _, fact = expected.replace("\0", "\n").rpartition(": ")
+        codes, _, fact = expected.rpartition(": ")
         tab.evaluate(ASK, {"y": "x.detach()"})
         assert "".join(tab.locator(".explorer-verdict").all_inner_texts()) == ""
         tab.fill(TYPED, typed)
