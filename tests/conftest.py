@@ -4,8 +4,6 @@ The tests stand in folders below this one; what is no fixture is imported from
 reading.py and from sites.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gc

@@ -1,7 +1,5 @@
 """Write out the forms of a call (``also`` in calls.toml) as lines that run."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reading the built site and the lessons' scripts as a reader's tools would."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import os

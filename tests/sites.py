@@ -1,7 +1,5 @@
 """Tiny sites: a copy of our conf/ with other lessons and pages, in another folder."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -85,7 +83,7 @@ class TinySite:
         return {str(one.relative_to(root)): sha256(one.read_bytes()).hexdigest()
                 for one in files}  # fmt: skip
 
-    def copy_to(self, folder: Path) -> TinySite:
+    def copy_to(self, folder: Path) -> "TinySite":
         """Return a copy of this site, with all that it has built."""
         return TinySite(shutil.copytree(self.folder, folder))
 

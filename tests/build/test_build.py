@@ -4,8 +4,6 @@ It is built once. Each test that builds begins with that site, in the same folde
 another one Sphinx would read all pages again.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

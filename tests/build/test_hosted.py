@@ -1,7 +1,5 @@
 """A site that knows where it is hosted."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

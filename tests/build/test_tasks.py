@@ -1,7 +1,5 @@
 """The tasks of noxfile.py, and the pages that name them."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Runs a downloaded script as a reader does, in a process that has imported torch."""
 
-from __future__ import annotations
-
 import io
 import os
 import runpy

@@ -1,7 +1,5 @@
 """The Atlas in a browser, and that all pages tell the same facts of a call."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

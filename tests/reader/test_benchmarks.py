@@ -1,7 +1,5 @@
 """Charts have words and the theme's colours."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

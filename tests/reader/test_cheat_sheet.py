@@ -1,7 +1,5 @@
 """The cheat sheet: what is typed on it is what error index and Atlas saw."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

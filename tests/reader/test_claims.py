@@ -1,7 +1,5 @@
 """The pages of claims: what is wrong is open, what holds is folded."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The error index and the silent mistakes in a browser: the box, cards, pairs."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What holds on every page of the built site, in its markup and in a browser."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import gzip

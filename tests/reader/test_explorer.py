@@ -1,7 +1,5 @@
 """The explorer in a browser: it shows what the build saw, and reads lines truly."""
 
-from __future__ import annotations
-
 import random
 import re
 from itertools import product

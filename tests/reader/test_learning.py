@@ -1,7 +1,5 @@
 """A lesson in use: its questions, copied code, print, the keyboard, jumps."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

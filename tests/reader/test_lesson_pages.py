@@ -4,8 +4,6 @@ Sampled, unless all is to be tried: two lessons that time for seconds are not ru
 and one notebook is executed.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """Words of the makers that no reader searches for stay off the pages."""
 
-from __future__ import annotations
-
 import copy
 import re
 from pathlib import Path

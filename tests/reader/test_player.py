@@ -1,7 +1,5 @@
 """The player: the first picture of a lesson plays the lesson's events."""
 
-from __future__ import annotations
-
 import ast
 import gzip
 import json

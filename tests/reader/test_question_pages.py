@@ -1,7 +1,5 @@
 """The questions in a browser: their lists, on a phone too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

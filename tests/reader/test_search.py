@@ -3,8 +3,6 @@
 A part of the questions (queries.toml) is held out of its tuning.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import tomllib

@@ -3,8 +3,6 @@
 The cures are run by a fresh Python that knows nothing of the code that makes the pages.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -5,8 +5,6 @@ place of the last one with the same target, or of the one that is named too. Tha
 program is run in a fresh process, and has to print the answer or to raise it.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """The simulated device: a second device in CPU memory, and no claim beyond that."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

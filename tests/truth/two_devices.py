@@ -5,8 +5,6 @@ There are two more accounts of a second device, which run none of our code:
 the ``meta`` device refuses what all devices refuse that are not the CPU.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """Code that readers copy is the code that a teacher writes on a board."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

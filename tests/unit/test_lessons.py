@@ -1,7 +1,5 @@
 """The house rules that a lesson's script keeps."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

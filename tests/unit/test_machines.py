@@ -1,7 +1,5 @@
 """What other machines give: run, kept, compared with ours, put below it."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """Parts of a lesson's page: assertions, tables, rows of lists, downloads."""
 
-from __future__ import annotations
-
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree

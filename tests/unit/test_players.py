@@ -1,7 +1,5 @@
 """What a lesson's player tells: of which lessons, which events, and how drawn."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

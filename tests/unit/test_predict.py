@@ -1,7 +1,5 @@
 """Questions: what is read of their answers, and what the build holds them against."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

@@ -4,8 +4,6 @@ A name that is gone after an update fails here first, with what to do then. A pr
 name that is not on the list fails too: look for a documented way, or add it.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from pkgutil import resolve_name

@@ -1,7 +1,5 @@
 """The form of a question: its parts, their lengths, its place."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

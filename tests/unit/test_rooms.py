@@ -1,7 +1,5 @@
 """Each room of conf/ imports only from the rooms before it."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What authors leave in a source by mistake, and no tool of the build names."""
 
-from __future__ import annotations
-
 import re
 
 from reading import ROOT
