@@ -77,13 +77,9 @@ def test_the_name_of_the_only_device_is_no_difference(
 
 
 def test_a_figure_of_one_device_may_be_of_another() -> None:
-    said = "x is 4 bytes on {}. y is 4 bytes on {}."
-    assert comparing.same_figure(
-        said.format("cpu", "cpu"), said.format(*2 * ["cuda:0"])
-    )
-    assert not comparing.same_figure(
-        said.format("cpu", "cpu"), said.format("cuda", "cpu")
-    )
+    said = "x is 4 bytes on {}. y is 4 bytes on {}.".format
+    assert comparing.same_figure(said("cpu", "cpu"), said("cuda:0", "cuda:0"))
+    assert not comparing.same_figure(said("cpu", "cpu"), said("cuda", "cpu"))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
-"""Every name that conf/ uses and no library promises to keep, in one list.
+"""Every name that conf/ uses and no library promises to keep (private_names.toml).
 
 A name that is gone after an update fails here first, with what to do then. A private
 name that is not on the list fails too: look for a documented way, or add it.
 """
 
 import ast
+import tomllib
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -12,45 +13,10 @@ import pytest
 from reading import ROOT
 from tensor_copies.gallery import isolation
 
-# A folder stands for all that is in it.
+LIST = tomllib.loads(Path(__file__).with_name("private_names.toml").read_text("utf-8"))
+TAKEN = [(name, used_in, otherwise) for used_in, names in LIST.items()
+         for name, otherwise in names.items()]  # fmt: skip
 MAPS = "tensor_maps/src/tensor_maps"
-ATLAS, SIMULATED = f"{MAPS}/atlas", "tensor_copies/simulated"
-ISOLATION = "tensor_copies/gallery/isolation.py"
-MODES = "torch.utils._python_dispatch"
-# The name, the module of conf/ that uses it, and what to do without it.
-TAKEN = [
-    ("torch._C.DisableTorchFunction", MAPS, "see PyTorch's notes on extending: without "
-     "it a mode of the program sees what steps() reads"),
-    (f"{MODES}._get_current_dispatch_mode_stack", MAPS, "switch the modes off in each "
-     "look: it only says whether there are any, and keeps them for torch 2.6"),
-    (f"{MODES}._disable_current_modes", MAPS, "skip the look while a mode is active"),
-    ("torch._C._functorch.is_functorch_wrapped_tensor", MAPS, "a map then says of a "
-     "tensor inside vmap only that it has no storage"),
-    ("torch._C._is_cow_tensor", MAPS, "a look then makes the copy that `_lazy_clone` "
-     "puts off"),
-    ("torch._C._data_address", MAPS, "as for _is_cow_tensor"),
-    ("torch.Tensor._version", MAPS, "PyTorch's notes on in-place checks name the "
-     "counter; drop `version` from observe() if there is none"),
-    ("torch.Tensor._version", ATLAS, "as above; drop what is said of versions"),
-    ("torch._C._get_privateuse1_backend_name", ATLAS, "it names the backend that is "
-     "not torch's own: take the name as an argument"),
-    ("torch.UntypedStorage._cdata", MAPS, "it tells storages without an address (meta) "
-     "apart: take Tensor.is_set_to"),
-    ("torch.cuda._parse_visible_devices", SIMULATED, "it reads a variable of CUDA: see "
-     "what a page on it shows, and drop the line"),
-    ("torch._register_device_module", SIMULATED, "PyTorch's page on PrivateUse1 names "
-     "what to call"),
-    ("sphinx_gallery.backreferences.NameFinder", "tensor_copies/lessons/code_links.py",
-     "see if it finds methods written in C by now, and drop code_links.py"),
-    ("sphinx_gallery.gen_rst.generate_file_rst", ISOLATION, "see by what name the "
-     "gallery makes the page of a lesson now"),
-    ("ipykernel.iostream.OutStream.flush_interval", "ipython", "see if MyST-NB joins "
-     "pieces of a line by now, and drop the line"),
-    ("myst_nb.core.read.read_myst_markdown_notebook", "tensor_copies/gallery/pages.py",
-     "see what MyST-NB reads a page with now"),
-    ("jupyter_cache.cache.main.JupyterCacheBase.truncate_caches",
-     "tensor_copies/gallery/__init__.py", "leave it out: a few builds then fail"),
-]  # fmt: skip
 # Promised by Python, in spite of its name.
 DOCUMENTED = {"os._exit", "sys._getframe"}
 OF_NAMED_TUPLES = ("._asdict", "._fields", "._replace", "._make")
@@ -94,7 +60,7 @@ def test_no_private_name_is_missing_from_the_list() -> None:
             last = name.rpartition(".")[2]
             assert any((place, last) in listed for place in places), (
                 f"conf/{used_in} uses {name}: is there a documented way? If not, add "
-                "it to the list above"
+                "it to private_names.toml"
             )
 
 
