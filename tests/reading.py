@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 ROOT = Path(__file__).resolve().parents[1]
-SITE = ROOT / "build" / "html"
+SITE, EXAMPLES = ROOT / "build" / "html", ROOT / "examples"
 # Seconds after which a process is taken to hang, also on a machine that does much else.
 # No test asks how long anything takes. What waits without a limit is ended with its
 # test (pyproject.toml, after more than these).
@@ -123,7 +123,8 @@ class Lesson:
         return {path.suffix: path for path in found}
 
 
-LESSONS = {path.stem: Lesson(path) for path in sorted(ROOT.glob("examples/*/[!.]*.py"))}
+LESSONS = {path.stem: Lesson(path) for path in sorted(EXAMPLES.glob("*/[!.]*.py"))}
+PAGES = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/[eq]*/*.md")]  # that may have cells
 EACH = pytest.mark.parametrize("lesson", LESSONS.values(), ids=LESSONS)
 
 

@@ -5,18 +5,14 @@ from pathlib import Path
 
 import pytest
 import two_devices
-from reading import EVERYTHING, LESSONS, ROOT
+from reading import EVERYTHING, LESSONS, PAGES
 from tensor_copies import simulated
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.lessons import takes_times
 from tensor_copies.gallery.pages import cells
 
-PAGES = [
-    page
-    for folder in ("", "errors", "questions")
-    for page in sorted((ROOT / "docs" / folder).glob("*.md"))
-    if any(re.search("cuda|accelerator", cell.code) for cell in cells(page))
-]
+ASKING = [page for page in sorted(PAGES) if any(
+    re.search("cuda|accelerator", cell.code) for cell in cells(page))]  # fmt: skip
 
 RULES = {
     "the rules of placement": """
@@ -98,20 +94,13 @@ assert averages[0].item() == 1 and norm.weight.grad.item() == 0
 }
 
 
-@pytest.fixture(scope="module")
-def broken(simulated_device: None) -> dict[str, str]:
-    return in_fresh_process(two_devices.broken_rules, RULES)
-
-
 @pytest.mark.parametrize("rule", RULES)
-def test_is_a_second_device(broken: dict[str, str], rule: str) -> None:
-    assert broken.get(rule) is None
+def test_is_a_second_device(rule: str, simulated_device: None) -> None:
+    in_fresh_process(two_devices.hold, rule, RULES[rule])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_that_asks_for_a_device_runs_on_it(
-    page: Path, simulated_device: None
-) -> None:
+@pytest.mark.parametrize("page", ASKING, ids=lambda page: page.stem)
+def test_a_page_for_a_device_runs_on_it(page: Path, simulated_device: None) -> None:
     """A build runs lessons and messages on it, but of pages only what the CPU does."""
     in_fresh_process(two_devices.run_page, page)
 
@@ -124,9 +113,7 @@ if EVERYTHING:
 
 
 @pytest.mark.parametrize("name", TIMED)
-def test_a_lesson_that_takes_times_runs_on_it(
-    name: str, simulated_device: None
-) -> None:
+def test_a_timed_lesson_runs_on_it(name: str, simulated_device: None) -> None:
     in_fresh_process(two_devices.run_to_its_end, LESSONS[name].script)
 
 
@@ -157,9 +144,7 @@ def test_only_code_is_given_the_other_name() -> None:
     assert (*map(simulated.with_its_name, written),) == given
 
 
-def test_without_a_compiler_nothing_is_simulated(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_needs_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
     assert not simulated.is_wanted()

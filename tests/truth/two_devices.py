@@ -6,6 +6,7 @@ the ``meta`` device refuses what all devices refuse that are not the CPU.
 """
 
 import io
+import linecache
 import os
 import re
 import tempfile
@@ -65,18 +66,12 @@ def run_to_its_end(script: Path) -> None:
     runner.run_lesson(script, figures_of, simulated=True)
 
 
-def broken_rules(rules: dict[str, str]) -> dict[str, str]:
-    """Return the rules that do not hold, with the lines that raise."""
+def hold(rule: str, code: str) -> None:
+    """Run the code of a rule, whose lines a traceback shows."""
+    linecache.cache[rule] = len(code), None, code.splitlines(keepends=True), rule
     load_device()
     warnings.simplefilter("error")
-    broken = {}
-    for rule, code in rules.items():
-        try:
-            exec(compile(code, rule, "exec"), {"torch": torch, "d": NAME})
-        except Exception as error:
-            at = traceback.extract_tb(error.__traceback__)[-1].lineno
-            broken[rule] = f"{code.splitlines()[at - 1]}\n{traceback.format_exc()}"
-    return broken
+    exec(compile(code, rule, "exec"), {"torch": torch, "d": NAME})
 
 
 def compare_all() -> list[tuple[str, int, list[str]]]:
@@ -99,14 +94,12 @@ def compare(call: calls.Call, state: str) -> tuple[int, list[str]]:
     # The meta device knows no result that is a copy on the CPU: only what it refuses.
     refused = facts_on("meta", call, state).get("raises")
     meta = {"raises": refused} if refused else {}
-    confirmed, denied = 0, []
-    for other in (fake, meta):
-        for fact in here.keys() & other.keys():
-            if here[fact] == other[fact]:
-                confirmed += 1
-            else:
-                denied.append(f"{call.id}, {state}: {fact} is {other[fact]} elsewhere")
-    return confirmed, denied
+    told = [
+        (fact, other[fact]) for other in (fake, meta) for fact in here.keys() & other
+    ]
+    denied = [f"{call.id}, {state}: {fact} is {there} elsewhere"
+              for fact, there in told if there != here[fact]]  # fmt: skip
+    return len(told) - len(denied), denied
 
 
 def facts_on(place: str, call: calls.Call, state: str) -> dict[str, Any]:
