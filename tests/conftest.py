@@ -30,21 +30,14 @@ with warnings.catch_warnings(action="ignore"):
     import setuptools  # noqa: F401
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-    "--disable-background-networking",
-]
 # A layout hangs on the font: browsers know DejaVu alone, which matplotlib brings.
-FONTS = """<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+FONTS = """<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>{fonts}</dir><cachedir>{cache}</cachedir>
-  <alias binding="strong">
-    <family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer>
-  </alias>
-  <alias binding="strong">
-    <family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer>
-  </alias>
+  <alias binding="strong"><family>sans-serif</family>
+    <prefer><family>DejaVu Sans</family></prefer></alias>
+  <alias binding="strong"><family>monospace</family>
+    <prefer><family>DejaVu Sans Mono</family></prefer></alias>
 </fontconfig>
 """
 # Saved steps have a policy that refuses what Playwright waits with.
@@ -144,14 +137,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     places = {"fonts": escape(str(bundled)), "cache": escape(str(folder))}
     (folder / "fonts.conf").write_text(FONTS.format(**places), encoding="utf-8")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=found,
-            args=ARGUMENTS,
-            env={**os.environ, "FONTCONFIG_FILE": str(folder / "fonts.conf")},
-            timeout=PATIENCE * 200,
-        )
-        yield started
-        started.close()
+        env = {**os.environ, "FONTCONFIG_FILE": str(folder / "fonts.conf")}
+        options = {"executable_path": found, "args": ["--disable-gpu"], "env": env}
+        with playwright.chromium.launch(**options, timeout=PATIENCE * 200) as started:
+            yield started
 
 
 @contextlib.contextmanager
