@@ -95,9 +95,7 @@ def test_machines_read_each_page_as_markdown(hosted: TinySite) -> None:
     assert "```text\n1\n```" in (hosted.html / f"{LESSON}.md").read_text()
 
 
-def test_the_development_version_sends_readers_to_the_stable_one(
-    hosted: TinySite, tmp_path: Path
-) -> None:
+def test_dev_leads_to_the_stable_version(hosted: TinySite, tmp_path: Path) -> None:
     assert not soup(hosted.html / "index.html").select(".announcement")
     dev = hosted.copy_to(tmp_path / "dev")
     (dev.folder / "build" / "staging" / "sitemap.xml").unlink()

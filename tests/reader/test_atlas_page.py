@@ -34,9 +34,7 @@ def test_a_row_says_what_was_seen_of_each_kind_of_x(site: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["index.html", "cheat_sheet.html"])
-def test_tables_say_what_a_call_does_and_where_its_result_goes(
-    page: str, site: Path
-) -> None:
+def test_tables_say_what_a_call_does(page: str, site: Path) -> None:
     for row in soup(site / page).select("table.calls tbody tr"):
         code, (memory, _, *there) = row.code.get_text(), row.select("td:not(.want)")
         if here := facts().record(code):
@@ -123,9 +121,7 @@ def test_a_group_out_of_sight_lies_below_no_other(width: int, visit: Any) -> Non
 
 
 @pytest.mark.parametrize("name", ["mask", "no-grad"])
-def test_an_open_row_has_a_picture_first_and_can_be_copied(
-    name: str, visit: Any
-) -> None:
+def test_an_open_row_has_a_picture_and_can_be_copied(name: str, visit: Any) -> None:
     page, call = visit(f"atlas.html#{name}"), facts().calls[name]
     row = page.locator(f"#{name}")
     row.locator(".facts > :first-child svg .tm-row").first.wait_for()

@@ -98,13 +98,16 @@ def test_nothing_names_the_machine_or_an_object(site: Path, pages: dict) -> None
         assert not re.search(r"\b0x[0-9a-f]{6,}", page.get_text()), path
 
 
+Heard = tuple[list[str], list[str]]
+
+
 @functools.cache
 def compressed(file: Path) -> int:
     return min(len(gzip.compress(file.read_bytes(), 9)), file.stat().st_size)
 
 
 @pytest.fixture(scope="module")
-def heard(tab: Any) -> tuple[list[str], list[str]]:
+def heard(tab: Any) -> Heard:
     """Return what a page asks for, and what goes wrong in it."""
     asked, wrong = [], []
     tab.goto("about:blank")  # what the tab showed may still ask for its icon
@@ -117,9 +120,7 @@ def heard(tab: Any) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_axe_and_browser_find_nothing_and_no_page_is_heavy(
-    page: str, site: Path, tab: Any, heard: tuple[list[str], list[str]]
-) -> None:
+def test_no_page_is_wrong_or_heavy(page: str, tab: Any, heard: Heard) -> None:
     asked, wrong = heard
     asked.clear()
     wrong.clear()
@@ -127,7 +128,7 @@ def test_axe_and_browser_find_nothing_and_no_page_is_heavy(
     scheme, width = [("dark", 1280), ("light", 320)][PAGES.index(page) % 2]
     tab.emulate_media(color_scheme=scheme)
     tab.set_viewport_size({"width": width, "height": 800})
-    tab.goto((site / page).as_uri())
+    tab.goto((SITE / page).as_uri())
     first = [*asked]  # what is unfolded may ask for more
     if LESSON.match(page):  # its first picture is in sight
         box = tab.locator(f"{LEAD} svg").first.bounding_box()
@@ -137,7 +138,7 @@ def test_axe_and_browser_find_nothing_and_no_page_is_heavy(
     tab.set_viewport_size({"width": 320, "height": 800})
     tab.wait_for_function("innerWidth === 320")
     assert tab.evaluate(OUTSIDE) == [] == wrong
-    assert all(url.startswith(site.as_uri()) for url in asked)
+    assert all(url.startswith(SITE.as_uri()) for url in asked)
     files = [Path(unquote(urlsplit(url).path)) for url in first]
     most = MOST_KB_OF_ERRORS if page.startswith("errors") else MOST_KB
     most = MOST_KB_OF_A_LESSON if LESSON.match(page) else most
@@ -156,13 +157,11 @@ NO_TEXT = f"{CONTROLS}, svg, button, script, style, .headerlink, summary .collap
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_without_javascript_all_is_there_and_no_control(
-    name: str, site: Path, visit: Any
-) -> None:
+def test_without_javascript_all_is_there(name: str, visit: Any) -> None:
     tab = visit(f"{name}.html", java_script_enabled=False)
     tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     shown = "".join(tab.locator("article").inner_text().split())
-    page = copy.copy(soup(site / f"{name}.html").article)
+    page = copy.copy(soup(SITE / f"{name}.html").article)
     for part in page.select(NO_TEXT):
         part.extract()
     texts = map(str.split, page.find_all(string=True))

@@ -14,9 +14,7 @@ DETACH = "auto_examples/1_basics/detach.html"
 
 
 @EACH
-def test_a_question_is_the_scripts_and_its_answer_is_not_in_sight(
-    lesson: Lesson, site: Path
-) -> None:
+def test_a_question_hides_its_answer(lesson: Lesson, site: Path) -> None:
     written = [re.sub("#|``", "", one) for one in ASKED.findall(lesson.text)]
     asked = [" ".join(one.split()) for one in written]
     answers = lesson.page.select(f"article {ANSWER}")
@@ -77,9 +75,7 @@ def test_a_block_is_copied_as_it_stands(visit: Any) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_a_printed_page_has_the_answers_and_no_navigation(
-    visit: Any, scripts: bool
-) -> None:
+def test_a_printed_page_has_the_answers_and_no_menu(visit: Any, scripts: bool) -> None:
     a4 = {"width": 700, "height": 900}  # within its margins
     page = visit(DETACH, java_script_enabled=scripts, viewport=a4)
     page.emulate_media(media="print", color_scheme="dark")
@@ -110,9 +106,7 @@ FOCUS = """() => {
 
 
 @pytest.mark.parametrize("width", [1280, 640])
-def test_each_stop_of_the_keyboard_is_outlined_and_in_sight(
-    width: int, visit: Any
-) -> None:
+def test_each_stop_of_the_keyboard_is_in_sight(width: int, visit: Any) -> None:
     options = {"viewport": {"width": width, "height": 800}, "reduced_motion": "reduce"}
     tab = visit(DETACH, **options)
     reached = []

@@ -11,6 +11,8 @@ import pytest
 from reading import LEAD, LESSONS, PLAYER, Lesson, axe_of, parsed
 from tensor_copies.figures.steps import is_watched, opening_of
 
+Data = dict[str, Any]
+PAGE = LESSONS["detach"].path.as_uri()
 STATE = """() => {
   const part = (name) => document.querySelector(`.player-${name}`);
   const dots = [...document.querySelectorAll(".player-dots > button")];
@@ -23,7 +25,7 @@ FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.textConten
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
-def steps_of(lesson: Lesson) -> dict[str, Any]:
+def steps_of(lesson: Lesson) -> Data:
     """Return the data of a lesson's player, and which steps are events, from 0."""
     (player,) = lesson.page.select(f"{LEAD} > {PLAYER}")
     file = lesson.path.parent / player["data-steps"].partition("?")[0]
@@ -35,13 +37,8 @@ def steps_of(lesson: Lesson) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def data(site: Path) -> dict[str, Any]:
+def data(site: Path) -> Data:
     return steps_of(LESSONS["detach"])
-
-
-@pytest.fixture
-def page(site: Path) -> str:
-    return LESSONS["detach"].path.as_uri()
 
 
 @pytest.fixture(params=[320, 1280])
@@ -51,7 +48,7 @@ def tab(visit: Any, request: Any) -> Any:
 
 
 @pytest.fixture
-def plays(tab: Any, data: dict[str, Any]) -> Callable[[int], list]:
+def plays(tab: Any, data: Data) -> Callable[[int], list]:
     """Return a check that an event is shown; it returns the picture and its height."""
 
     def check(event: int) -> list:
@@ -66,12 +63,10 @@ def plays(tab: Any, data: dict[str, Any]) -> Callable[[int], list]:
     return check
 
 
-def test_the_first_picture_plays(
-    tab: Any, page: str, plays: Callable, data: dict[str, Any]
-) -> None:
+def test_the_first_picture_plays(tab: Any, plays: Callable, data: Data) -> None:
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(page)
+    tab.goto(PAGE)
     lead, last = data["events"].index(data["lead"]) + 1, len(data["events"])
     *_, at_first, high = tab.evaluate(STATE)
     assert not [url for url in asked if "/_static/steps" in url]
@@ -99,10 +94,8 @@ def test_the_first_picture_plays(
     plays(1)
 
 
-def test_it_is_opened_large_and_by_an_address(
-    tab: Any, page: str, plays: Callable, data: dict[str, Any]
-) -> None:
-    tab.goto(f"{page}#step-{data['events'][3] + 1}")
+def test_it_opens_large_and_by_address(tab: Any, plays: Callable, data: Data) -> None:
+    tab.goto(f"{PAGE}#step-{data['events'][3] + 1}")
     tab.locator(".steps-dialog").wait_for(state="attached")
     plays(4)
     assert not tab.get_by_role("dialog").is_visible()
@@ -118,14 +111,14 @@ def test_it_is_opened_large_and_by_an_address(
     assert tab.evaluate(FOCUSED) == "Open large"
     # A line between two events is shown among all lines.
     tab.goto("about:blank")
-    tab.goto(f"{page}#step-1")
+    tab.goto(f"{PAGE}#step-1")
     tab.wait_for_function(f"({STATE})()[0] === '1 of {len(data['steps'])}'")
 
 
-def test_where_steps_do_not_load_it_says_so(visit: Any, page: str) -> None:
+def test_where_steps_do_not_load_it_says_so(visit: Any) -> None:
     tab = visit("about:blank")
     tab.route("**/detach.js*", lambda route: route.abort())
-    tab.goto(page)
+    tab.goto(PAGE)
     tab.get_by_role("button", name="Forward").click()
     tab.get_by_text("try again").wait_for()
     tab.unroute("**/detach.js*")

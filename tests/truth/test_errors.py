@@ -95,9 +95,7 @@ def message_of(entry: Tag) -> str:
 
 
 @pytest.mark.parametrize("page", SOURCES, ids=lambda page: page.stem)
-def test_a_fresh_python_sees_what_the_signs_say(
-    page: Path, site: Path, tmp_path: Path
-) -> None:
+def test_fresh_python_sees_the_signs(page: Path, site: Path, tmp_path: Path) -> None:
     given = json.dumps([(cell.tags, cell.code) for cell in cells(page)]).encode()
     command = [sys.executable, "-c", RUN]
     done = subprocess.run(
@@ -190,9 +188,7 @@ def test_a_cure_leads_to_its_kind_of_x_and_what_is_none_is_refused() -> None:
 
 
 @pytest.mark.parametrize("given", ["", "ValueError: no", "UserWarning: yes"])
-def test_a_message_is_of_the_type_that_its_tags_say(
-    given: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_tag_names_the_type(given: str, caplog: pytest.LogCaptureFixture) -> None:
     classes = ["cell", "tag_warning", "tag_UserWarning", "tag_since-99.0"]
     cell = nodes.container(classes=classes)
     cell += nodes.literal_block(text=given, classes=["stream"])

@@ -5,7 +5,7 @@ import re
 import sys
 import tomllib
 
-from reading import EACH, ROOT, Lesson
+from reading import EACH, EXAMPLES, Lesson
 from tensor_copies.gallery.lessons import short_titles, without_markers
 from tensor_copies.lessons.downloads import offered_script
 from tensor_maps.atlas.calls import chains, code_of
@@ -17,7 +17,7 @@ LONGEST = 28  # characters of a short title: one line of the menu
 
 
 def test_each_lesson_has_one_place_in_the_lists() -> None:
-    scripts = ROOT.glob("examples/*/[!.]*.py")
+    scripts = EXAMPLES.glob("*/[!.]*.py")
     assert sorted(short_titles()) == sorted(script.stem for script in scripts)
     titles = list(short_titles().values())
     assert len(set(titles)) == len(titles)

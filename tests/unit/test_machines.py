@@ -27,9 +27,7 @@ def test_a_machine_has_a_name_for_a_file_a_label_and_a_sentence() -> None:
     assert "simulated device" in recording.simulated_machine().in_sentence
 
 
-def test_a_recording_is_saved_and_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recording_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "RECORDINGS", tmp_path / "recordings")
     blocks = [asdict(Block("1f", "x is 2", [{"map": {"tensors": []}}]))]
     calls = {"outcomes": [{"result_device": "cuda"}]}
@@ -70,9 +68,7 @@ ON_CPU, ON_CUDA = "y tensor([5.])", "y tensor([5.], device='cuda:0')"
         ("device meta", "device standin", True),  # each in the place of a GPU
     ],
 )
-def test_the_name_of_the_only_device_is_no_difference(
-    one: str, other: str, same: bool
-) -> None:
+def test_one_device_may_have_another_name(one: str, other: str, same: bool) -> None:
     assert comparing.same_text(one, other) is same
 
 
@@ -140,9 +136,7 @@ NOT_THERE = "print('untrue')\n# sphinx_gallery_not_simulated = True"
 TIMED = "from time import perf_counter\nprint('timed')"
 
 
-def test_the_simulated_device_runs_a_lesson_up_to_what_takes_times(
-    tmp_path: Path, simulated_device: None
-) -> None:
+def test_a_simulated_run_ends_at_timing(tmp_path: Path, simulated_device: None) -> None:
     script, parts = tmp_path / "a.py", (NOT_THERE, "print('then')", TIMED, "print(1)")
     script.write_text(lesson("A", DEVICE, "\n# %%\n# Then\n\n".join(parts)))
     texts = [block.text for block in in_fresh_process(given, script, True)]
@@ -158,9 +152,7 @@ BLOCKS = {  # code: what it printed here and there
 }
 
 
-def test_what_differs_stands_below_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_differs_is_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "a.py"
     first, *rest = BLOCKS
     script.write_text(lesson("A", first, "\n# %%\n# Then\n\n".join(rest)))
@@ -185,9 +177,7 @@ def test_what_differs_stands_below_and_nothing_else(
     assert boxes[1] == boxes[3] == boxes[4] == []
 
 
-def test_a_recording_of_cuda_takes_the_place_of_the_simulated_device(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cuda_is_not_simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(others.simulated, "is_wanted", lambda: True)
     asks, does_not = tmp_path / "a.py", tmp_path / "b.py"
     asks.write_text("x.cuda()")

@@ -33,11 +33,10 @@ y.backward()
 y = torch.ones(1)
 """
 TAG = re.compile(r'class="tm-tag" data-name="(.+?)"')
+Told = tuple[list[int], int | None, list[str]]
 
 
-def told(
-    source: str, names: list[str], lines: tuple[int, int]
-) -> tuple[list[int], int | None, list[str]]:
+def told(source: str, names: list[str], lines: tuple[int, int]) -> Told:
     """Return the lines of the events told and of the one that leads, and drawings."""
     steps = Steps("a").run(source).steps
     about = About(steps, names, lines)
@@ -83,9 +82,7 @@ def test_names_that_are_not_used_again_leave_the_picture() -> None:
     assert [*map(TAG.findall, pictures)] == wanted
 
 
-def test_maps_and_steps_of_a_lesson_have_the_same_colours(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_colours_are_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "lesson.py"
     code = "import torch\na = torch.zeros(2)\nb = torch.ones(2)\ndel a\nc = b[:1]\n"
     code += "d = b.clone()\nb = c\n# sphinx_gallery_tensor_map = 'b, d'\n"
