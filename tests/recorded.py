@@ -5,8 +5,6 @@ recorded by ``nox -s tests -- -k recorded --force-regen``: look at each differen
 at the page in a browser, before you commit it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from importlib.metadata import version

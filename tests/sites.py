@@ -68,7 +68,9 @@ class TinySite:
         for name, text in lessons.items():
             (examples / "1_first" / name).write_text(text)
 
-    def build(self, *command: str, env: dict[str, str]) -> tuple[int, str]:
+    def build(
+        self, *command: str, env: dict[str, str] | None = None
+    ) -> tuple[int, str]:
         """Build the site as a person does; return the exit status and what was said."""
         command = (sys.executable, *(command or ["conf/build_site.py"]))
         said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}

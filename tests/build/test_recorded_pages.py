@@ -5,8 +5,6 @@ What changed on purpose is recorded by ``nox -s tests -- -k recorded --force-reg
 look at each difference, and at the page in a browser, before you commit it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -36,8 +34,8 @@ def small(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made: TinySite = new_tiny_site(tmp_path_factory.mktemp("small") / "site")
     shutil.copytree(SMALL, made.folder, dirs_exist_ok=True)
     shutil.copytree(site.parent / "kept", made.folder / "build" / "kept")
-    done = made.build()
-    assert done.status == 0, done.output
+    status, output = made.build()
+    assert status == 0, output
     return made.html
 
 

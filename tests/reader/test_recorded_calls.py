@@ -1,7 +1,5 @@
 """What the Atlas and the explorer say of some calls, as somebody has read it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
