@@ -1,7 +1,5 @@
 """Tasks of the site: ``nox -s docs`` builds it, ``nox -s tests`` proves it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """What all rooms make HTML with: templates that escape what they show, code, folds."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@
 in conf/, with ``tensor_maps/src`` on PYTHONPATH, ``python -m tensor_copies.record``.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from tensor_copies.calls.facts import probe_all

@@ -1,7 +1,5 @@
 """Run the README's code, and write its pictures ``map.svg`` and ``moving.svg``."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import runpy

@@ -4,8 +4,6 @@ Bytes are read by ctypes at the addresses that strides give; memory is told by s
 and by the arrays that others are made on; leaves are found over ``next_functions``.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import ctypes

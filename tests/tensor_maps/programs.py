@@ -4,8 +4,6 @@ A statement is tried before it is kept: a program goes on, and where a statement
 it stands in a ``try``, or at the end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import random

@@ -1,7 +1,5 @@
 """What the tests of tensor_maps share: programs that are watched, and other Pythons."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Where tensors are found, what is observed of them, and the names they get."""
 
-from __future__ import annotations
-
 import doctest
 import re
 

@@ -1,7 +1,5 @@
 """The package as people meet it: names, wrong calls, README, a shell and its wheel."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Pictures: nothing is cut or overlaps in any font; each sign says what was seen."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

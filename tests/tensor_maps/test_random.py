@@ -1,7 +1,5 @@
 """Random programs: steps and maps say what an independent look at all memory finds."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

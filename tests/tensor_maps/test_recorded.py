@@ -5,8 +5,6 @@ recorded by ``nox -s unit -- tests/tensor_maps/test_recorded.py --force-regen``:
 each picture that changes before you commit it.
 """
 
-from __future__ import annotations
-
 from textwrap import dedent
 
 import pytest

@@ -1,7 +1,5 @@
 """What shares and why, where gradients flow, what is saved, and who keeps a memory."""
 
-from __future__ import annotations
-
 import doctest
 import functools
 import gc

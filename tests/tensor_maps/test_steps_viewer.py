@@ -1,7 +1,5 @@
 """Steps as a reader has them: in a file and in a notebook."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Watching: it changes nothing, and is told all that happens."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

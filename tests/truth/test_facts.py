@@ -1,7 +1,5 @@
 """What the site says of each call, in facts and words, and what a witness sees."""
 
-from __future__ import annotations
-
 import csv
 import json
 import operator

@@ -4,8 +4,6 @@ It asks autograd for a derivative, writes through the result, and has a backward
 refuse what was changed.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 import warnings

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
-from tensor_copies.figures.tables import is_code, with_tables
-from tensor_copies.lessons import downloads, page, predict
+from tensor_copies.figures.tables import is_code
+from tensor_copies.lessons import page, predict
 from tensor_copies.lessons.listing import plain
 from tensor_copies.markup import beginning
 
@@ -17,26 +17,7 @@ def test_a_block_that_only_asserts_stays_in_sight(code: str) -> None:
     assert page.take_assertions(nodes.literal_block(code, code)) == []
 
 
-def test_a_comment_above_an_assertion_is_folded_with_it() -> None:
-    code = "x = 1\n# It is one.\nassert x\n"
-    block = nodes.literal_block(code, code)
-    ((_, proof),) = page.take_assertions(block)
-    assert block.astext() == "x = 1\n" and proof.astext() == "# It is one.\nassert x\n"
-
-
 # Tables
-
-
-def test_printed_rows_are_a_table() -> None:
-    text = "before\ncall | time\nx + 1 | 3 ms\ny | 12\nafter\n"
-    box = nodes.literal_block(text=text, classes=["sphx-glr-script-out"])
-    first, table, last = with_tables(box)
-    assert (first.astext(), last.astext()) == ("before", "after")
-    cells = [one.astext() for one in table.findall(nodes.entry)]
-    assert cells == ["call", "time", "x + 1", "time 3 ms", "y", "time 12"]
-    numbers = [one for one in table.findall(nodes.entry) if "number" in one["classes"]]
-    assert [one.astext() for one in numbers] == ["time", "time 3 ms", "time 12"]
-    assert [one.astext() for one in table.findall(nodes.literal)] == ["x + 1", "y"]
 
 
 def test_code_in_a_table_is_known_from_words() -> None:
@@ -45,7 +26,7 @@ def test_code_in_a_table_is_known_from_words() -> None:
     assert [text for text in code + words if is_code(text)] == code
 
 
-# Lists and downloads
+# Lists
 
 
 def test_a_row_has_the_first_sentences_of_an_answer() -> None:
@@ -56,24 +37,6 @@ def test_a_row_has_the_first_sentences_of_an_answer() -> None:
     assert words.startswith("Call x.t(). It copies") and words.endswith("long.")
     assert 100 < len(words) <= 160
     assert [one.astext() for one in said if isinstance(one, nodes.literal)] == ["x.t()"]
-
-
-ASKED = """# %%
-# .. predict:: What is ``w``
-#     now?
-#
-#     - ``1``
-#     - ``2`` with
-#       ``w = 2``
-#
-# Words.
-# sphinx_gallery_lead = True
-"""
-
-
-def test_a_reader_of_a_script_finds_no_marks_and_no_answers() -> None:
-    said = downloads.offered_script(ASKED)
-    assert said == "# %%\n# **What is ``w`` now?**\n#\n# Words.\n"
 
 
 # Questions

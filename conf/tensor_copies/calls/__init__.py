@@ -4,8 +4,6 @@ The Atlas, the explorer, tables, cards of the search and the costs of cures take
 facts from this room.
 """
 
-from __future__ import annotations
-
 from sphinx.application import Sphinx
 
 

@@ -4,8 +4,6 @@ An open row has words for each kind of x. Its picture and its facts come from fa
 when static/atlas.js first opens a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby, product
 from typing import Any

@@ -5,8 +5,6 @@ script is there, which then answers to the reader. What it answers from is loade
 the first touch. Without scripts the controls are hidden.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

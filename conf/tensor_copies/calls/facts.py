@@ -5,8 +5,6 @@ GPU; what they see is kept for the builds to come. All pages take their facts fr
 A row of the Atlas and a chain of the explorer's calls are the same kind of thing: code.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import warnings

@@ -1,7 +1,5 @@
 """Draw what a call did; put the signs of calls into a sheet."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr

@@ -1,7 +1,5 @@
 """Draw tables of calls and pictures of calls, on the home page and the cheat sheet."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from docutils import nodes

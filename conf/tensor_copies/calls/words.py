@@ -5,8 +5,6 @@ from here; what the explorer says while a reader types is in static/explorer.js.
 fact stands in this file.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 

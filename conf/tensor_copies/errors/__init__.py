@@ -1,7 +1,5 @@
 """Messages and silent mistakes: raise each, try its cures, find a pasted one."""
 
-from __future__ import annotations
-
 from sphinx.application import Sphinx
 
 

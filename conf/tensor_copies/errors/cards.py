@@ -4,8 +4,6 @@ When a page has been read, the parts of each entry are put in the order in which
 reader with an error needs them: message, cause, cures, and folded at the end the code.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, ClassVar

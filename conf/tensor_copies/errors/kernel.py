@@ -5,8 +5,6 @@ the text of what it raises or warns, without a traceback, whose paths are the ma
 What cures do leaves the kernel as data, which :mod:`tensor_copies.errors.cards` draws.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -6,8 +6,6 @@ types that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning,
 UserWarning]``, and ``since-2.8`` where older torch is silent.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import version
 

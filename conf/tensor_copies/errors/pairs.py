@@ -4,8 +4,6 @@ Two cells of a page that are tagged ``wrong`` and ``right`` are a pair. What sta
 above each goes with it.
 """
 
-from __future__ import annotations
-
 import re
 from difflib import SequenceMatcher
 

@@ -1,7 +1,5 @@
 """What lessons draw: tensor maps, steps, charts, and tables of what they print."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import indent
 from typing import Any

@@ -1,7 +1,5 @@
 """Choose the events that a lesson's player shows: of which tensors, how drawn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -8,8 +8,6 @@ A name is a variable, or an attribute or an item of one, as it is at the block's
 not be defined. The script itself holds none of our code.
 """
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from html import escape

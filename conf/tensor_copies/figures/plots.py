@@ -5,8 +5,6 @@ scaled down on a phone. The style (charts.mplstyle) has a colour for each variab
 site.css; here the one is replaced by the other.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zlib

@@ -6,8 +6,6 @@ the player. A lesson that takes times is not watched, as that makes each call a 
 slower; nor is one without a picture of its tensors.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -4,8 +4,6 @@ Lines that a lesson prints with `` | `` between their cells, two or more with as
 cells each, are shown as a table; a reader who runs the script reads the same lines.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Connect sphinx-gallery to fresh processes and to kept results."""
 
-from __future__ import annotations
-
 from sphinx.application import Sphinx
 
 # What each room's ``setup`` returns: Sphinx may read and write pages in two processes.

@@ -9,8 +9,6 @@ begun (:mod:`tensor_copies.gallery.kept`). A lesson that takes times runs alone,
 them.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import logging
 import random

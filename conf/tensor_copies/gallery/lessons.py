@@ -7,8 +7,6 @@ A marker is a comment that begins with ``sphinx_gallery_``, which no reader meet
 ``docs/maintainers/markers.md`` lists them.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 ``python -m tensor_copies.gallery.machine`` (in conf/) prints its name for files.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

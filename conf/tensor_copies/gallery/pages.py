@@ -1,7 +1,5 @@
 """Read the cells of a page of docs/; spread the pages over Sphinx's processes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path

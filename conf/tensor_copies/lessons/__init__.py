@@ -1,7 +1,5 @@
 """Arrange a lesson's page, ask its questions, list the lessons, offer their files."""
 
-from __future__ import annotations
-
 from sphinx.application import Sphinx
 
 

@@ -5,8 +5,6 @@ written in C, as all of a tensor's are: ``inspect.ismethod`` is false for them. 
 adds the candidates that it leaves out; resolving them stays the gallery's job.
 """
 
-from __future__ import annotations
-
 from sphinx_gallery import backreferences
 
 

@@ -5,8 +5,6 @@ asks Colab for a GPU; its first cell, which installs, is the gallery's
 (``first_notebook_cell`` in conf.py).
 """
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

@@ -19,8 +19,6 @@ the menu indents::
 at the feet of these pages follow it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, ClassVar
 

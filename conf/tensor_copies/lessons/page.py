@@ -12,8 +12,6 @@ row of actions. Comments in its blocks, which no reader meets, say what is speci
 Assertions at the end of a block are folded below its output.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from itertools import takewhile

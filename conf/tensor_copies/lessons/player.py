@@ -6,8 +6,6 @@ or a key of the picture is pressed (static/code.js). Without scripts it is a pic
 with the statement that led to it and what that did.
 """
 
-from __future__ import annotations
-
 import json
 from itertools import zip_longest
 from pathlib import Path

@@ -16,8 +16,6 @@ are not shown. The build refuses a right answer that is not printed, and a wrong
 that is; ``tests/truth/test_predictions.py`` runs the programs of the wrong ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from hashlib import sha256

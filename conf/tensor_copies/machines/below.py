@@ -6,8 +6,6 @@ compared. Of a block that takes times texts are never compared, and its figures 
 with those of real machines.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ devices, the name of each is a difference. But ``standin``, the simulated device
 ``meta``, to which a lesson goes without a GPU, say what ``cuda`` says.
 """
 
-from __future__ import annotations
-
 import re
 
 from tensor_copies.gallery.lessons import takes_times

@@ -1,7 +1,5 @@
 """Find what other machines gave: those with a recording, and the simulated device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ which ``nox -s record`` writes there. A build has the same of the simulated devi
 which nothing is committed; where CUDA is recorded, that takes its place.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict, dataclass, field, replace

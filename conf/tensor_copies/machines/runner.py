@@ -4,8 +4,6 @@ So a build sees what the simulated device gives, and ``nox -s record`` what a ma
 with a GPU does.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections.abc import Callable

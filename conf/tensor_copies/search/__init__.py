@@ -1,7 +1,5 @@
 """Make the site searchable: sections of all pages, the questions, the index."""
 
-from __future__ import annotations
-
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 

@@ -11,8 +11,6 @@ of its keys names a page or a section of one, as the address bar does
 (``errors/to_numpy#numpy-device``).
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

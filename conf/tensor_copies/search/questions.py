@@ -7,8 +7,6 @@ message stands in the message's entry, below its heading "More on this", to whic
 question's label leads.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from docutils import nodes

@@ -5,8 +5,6 @@ question, a term of the glossary, a call of the Atlas, or a part of another page
 are taken from what Sphinx has read, when it has read all pages and knows their titles.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

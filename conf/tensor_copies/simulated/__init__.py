@@ -10,8 +10,6 @@ A second device changes what torch says in some messages. So only fresh processe
 it, never the one that builds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

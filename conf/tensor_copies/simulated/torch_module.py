@@ -5,8 +5,6 @@ to load, under FakeTensorMode. The others are those of ``torch.cuda`` that code 
 copies uses, with its arguments. What is missing raises ``AttributeError``.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 

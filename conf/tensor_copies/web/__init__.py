@@ -1,7 +1,5 @@
 """Make what stands around the pages: head, foot, twins, wheel."""
 
-from __future__ import annotations
-
 from sphinx.application import Sphinx
 
 

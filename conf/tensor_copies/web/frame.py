@@ -5,8 +5,6 @@ page shows, and leads to what it is made from. Files that no part of a page uses
 left out: extensions add 12 kB to every page, a quarter of a lesson.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any

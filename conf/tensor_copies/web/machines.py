@@ -1,7 +1,5 @@
 """List the machines whose output is on the site."""
 
-from __future__ import annotations
-
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 

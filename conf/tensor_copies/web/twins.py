@@ -4,8 +4,6 @@ Beside each page stands its Markdown: ``detach.md`` beside ``detach.html``. ``ll
 leads to these, and has the sections of each page below it, as the search finds them.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import urljoin

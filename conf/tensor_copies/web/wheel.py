@@ -1,7 +1,5 @@
 """Build the package ``tensor_maps`` as readers install it: a wheel, with the site."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import urljoin
 

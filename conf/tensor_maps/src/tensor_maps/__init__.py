@@ -12,8 +12,6 @@ reaches, ``saved`` what a graph keeps for backward, and ``holders`` who keeps a 
 alive; :mod:`tensor_maps.testing` asserts it. Nothing of PyTorch is changed.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Runs a script, and writes what became of its tensors: ``python -m tensor_maps``."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

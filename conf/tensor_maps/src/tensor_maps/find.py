@@ -1,7 +1,5 @@
 """Find the tensors that names lead to; name what a caller gives after its source."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import linecache

@@ -1,7 +1,5 @@
 """Show tensors as they are now: a drawing in a notebook, a table in a terminal."""
 
-from __future__ import annotations
-
 import copy
 import os
 import sys

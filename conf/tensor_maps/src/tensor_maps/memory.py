@@ -1,7 +1,5 @@
 """Find which memory tensors and arrays lie on, and which bytes of it."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import math

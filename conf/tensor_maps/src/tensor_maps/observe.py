@@ -1,7 +1,5 @@
 """Look at live tensors and arrays, and return plain data of what there is to draw."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensor_maps.memory import see_storages

@@ -4,8 +4,6 @@ The font of a drawing is that of its page, which is not known here. Text is meas
 Helvetica; in a box it gets ``textLength`` where another font could leave the box.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

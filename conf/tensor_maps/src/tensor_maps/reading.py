@@ -1,7 +1,5 @@
 """Read what PyTorch and NumPy tell of one tensor or array; nothing is written."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Tell who keeps the memory of a tensor alive."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import re

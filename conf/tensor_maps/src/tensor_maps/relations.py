@@ -1,7 +1,5 @@
 """Tell who shares memory, what a gradient reaches, what a graph saved for backward."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import sys

@@ -5,8 +5,6 @@ room, on several. Above the pills of a shelf are its ``Arc``s: the ways of gradi
 the bars where they stop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product

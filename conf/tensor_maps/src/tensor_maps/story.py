@@ -4,8 +4,6 @@ A ``Story`` is what is drawn; its caption, its words for who cannot see it and t
 that ``print`` shows are made here too.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 For example ``assert_no_sharing(net, copy.deepcopy(net))``.
 """
 
-from __future__ import annotations
-
 import sys
 
 import torch

@@ -1,7 +1,5 @@
 """Follow the autograd graph: to which named tensors and leaves a gradient flows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from itertools import islice

@@ -1,7 +1,5 @@
 """Write numbers, shapes, sizes and lists as a person does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 MOST_NAMED = 3  # in one sentence

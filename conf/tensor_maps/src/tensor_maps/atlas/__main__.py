@@ -5,8 +5,6 @@ expression such as ``"x.detach()"`` what that does. ``--device cpu`` says where 
 is; without it, ``x`` is on each device that is here.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

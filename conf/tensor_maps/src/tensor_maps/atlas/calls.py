@@ -3,8 +3,6 @@
 The calls are data (``calls.toml``). Reading them needs no torch.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ Code that names ``cuda`` is run with the name of the accelerator that is here, i
 that is another one.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 import signal

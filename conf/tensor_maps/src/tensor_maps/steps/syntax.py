@@ -1,7 +1,5 @@
 """Cuts source into statements, each a step, with the loops around it."""
 
-from __future__ import annotations
-
 import ast
 import linecache
 import re

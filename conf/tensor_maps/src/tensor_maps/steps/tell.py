@@ -3,8 +3,6 @@
 All names to which the same happened are told in one sentence of ``SENTENCES``.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Show steps: as one HTML file, and in a frame of a notebook."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
