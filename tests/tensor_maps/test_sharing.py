@@ -67,6 +67,7 @@ def test_names_items_attributes_closures_and_caches_lead_to_a_memory() -> None:
     part, array = x[1:], x.numpy()
     cache["a"] += [x]
     net[0].seen, net[0].weight = [x], torch.nn.Parameter(x)
+    net[0].register_buffer("mean", x)
     net[0].weight.grad = torch.ones(10)
     optimizer = torch.optim.SGD(net.parameters())
     hook = (lambda kept: lambda gradient: gradient * kept)(x)
@@ -75,8 +76,9 @@ def test_names_items_attributes_closures_and_caches_lead_to_a_memory() -> None:
     other, cached = ": a tensor that shares its memory", "the cache of unit (lru_cache)"
     assert {*holders(x).texts} >= {
         *("x (here)", f"part (here){other}", f"array (here){other}"),
-        *("cache['a'][1] (here)", "net.0.seen[0] (here)", cached),
+        *("cache['a'][1] (here)", "net.0.seen[0] (here)", "net.0.mean (here)"),
         *("hook.__closure__[0].cell_contents (here)", f"net.0.weight (here){other}"),
+        cached,
         f"optimizer.param_groups[0]['params'][0] (here){other}",
     }
     assert holders(y).texts == ["y (here)", cached]

@@ -141,7 +141,8 @@ def _covers(memory: Memory) -> bool:
 def _where(memory: Memory) -> str:
     begin, size = memory.first - memory.start, memory.item_size
     if any(number % size for number in (begin, *memory.strides)):
-        return f"offset {begin} bytes, strides {as_tuple(memory.strides)} in bytes"
+        offset = count_of(begin, "byte")
+        return f"offset {offset}, strides {as_tuple(memory.strides)} in bytes"
     strides = as_tuple([stride // size for stride in memory.strides])
     return f"offset {begin // size}, stride {strides}"
 
