@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sphinx.errors import ConfigError
+
 CONF = Path(__file__).resolve().parent
 PACKAGES = [str(CONF), str(CONF / "tensor_maps" / "src")]
 sys.path[:0] = PACKAGES
@@ -14,6 +16,9 @@ paths = [*PACKAGES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 os.environ["IPYTHONDIR"] = str(CONF / "ipython")
 os.environ["KINETO_LOG_LEVEL"] = "6"  # torch's profiler says when it starts
+
+if not __debug__:
+    raise ConfigError("Python runs with -O: its assertions would prove nothing.")
 
 from tensor_copies.gallery.kept import hash_of, made_by  # noqa: E402
 
