@@ -110,9 +110,8 @@ class _Box:
     def __post_init__(self) -> None:
         if self.lines:
             wide = [pen.safe_width(line, SMALL) for line in self.lines]
-            wide.append(
-                pen.safe_width(self.name, bold=True) + PADDING * bool(self.name)
-            )
+            if self.name:
+                wide.append(pen.safe_width(self.name, bold=True) + PADDING)
             self.width = min(ROOM - 2 * EDGE, max(wide) + 2 * PADDING)
             self.height = len(self.lines) * LINE + 6 + NAME * bool(self.name)
 
@@ -122,10 +121,8 @@ class _Box:
         size = self.x - self.width / 2, self.y, self.width
         drawn, fill = "", f'fill="{PAPER}"'
         if self.name:  # its tint is not on what lies below
-            drawn, fill = (
-                pen.rect(*size, self.height, f"{look} {fill}"),
-                pen.tinted(self.ink),
-            )
+            drawn = pen.rect(*size, self.height, f"{look} {fill}")
+            fill = pen.tinted(self.ink)
         look += ' stroke-width="2.5"' if "leaf, grad" in "".join(self.lines) else ""
         if self.kind == "more" or "does not require grad" in self.lines:
             look += ' stroke-dasharray="4 3"'

@@ -1,6 +1,7 @@
 """Tell what a statement did: its event, and its sentences.
 
-All names to which the same happened are told in one sentence of ``SENTENCES``.
+All names to which the same happened are told in one sentence: ``SENTENCES`` has them,
+``say`` fills them in. What else a statement did is said in ``_of_statement``.
 """
 
 import ast
