@@ -23,6 +23,12 @@ def test_each_task_says_what_it_does() -> None:
     assert {*found} == TASKS | {"environment"}
 
 
+def test_a_live_build_waits_for_no_file_that_it_writes() -> None:
+    ignored = re.search(r'"--re-ignore", r"(.+?)"', (ROOT / "noxfile.py").read_text())
+    for path in ("docs/auto_examples/1_basics/a.rst", "conf/__pycache__/conf.pyc"):
+        assert re.search(ignored[1], path), path
+
+
 def test_clean_spares_the_published_site(tmp_path: Path) -> None:
     shutil.copy(ROOT / "noxfile.py", tmp_path)
     spared = {"build/html/index.html", "docs/index.md"}

@@ -87,6 +87,10 @@ def test_a_phone_shows_one_kind_of_x_and_a_filter_marks_its_hits(visit: Any) -> 
         assert cells.inner_text() == said
         caption = page.locator("#numpy figcaption", has_text=STATES[state])
         caption.filter(has_text=where).wait_for()
+    for place, kind in enumerate(KINDS, 1):
+        x.select_option(kind)
+        assert cells.evaluate("one => one.cellIndex") == place, kind
+    x.select_option("constant")
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     sign, opened = cells.bounding_box(), page.locator("#numpy .facts").bounding_box()
     assert sign["y"] < opened["y"] and opened["x"] + opened["width"] <= 320

@@ -32,6 +32,8 @@ STEPS = """
         total += turn
         if turn == 1:
             total = total.clone()
+    before = total
+    total = torch.ones(1)
     try:
         if z.view(7):
             pass

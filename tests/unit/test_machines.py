@@ -76,6 +76,8 @@ def test_a_figure_of_one_device_may_be_of_another() -> None:
     said = "x is 4 bytes on {}. y is 4 bytes on {}.".format
     assert comparing.same_figure(said("cpu", "cpu"), said("cuda:0", "cuda:0"))
     assert not comparing.same_figure(said("cpu", "cpu"), said("cuda", "cpu"))
+    row = '<path stroke="var(--line-{})">'.format
+    assert comparing.same_figure(row("1, #0060b0"), row("2, #b84500"))
 
 
 @pytest.mark.parametrize(

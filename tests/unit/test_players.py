@@ -64,6 +64,11 @@ def test_without_names_all_are_told_and_the_event_before_leads() -> None:
     assert told("a = 1\n", ["w"], (1, 1)) == ([], None, [])
 
 
+def test_what_made_what_made_a_name_is_told() -> None:
+    source = "import torch\nother = torch.ones(1)\na = torch.ones(1)\nb = a * 2\n"
+    assert told(f"{source}c = b + 1\n", ["c"], (5, 5))[:2] == ([3, 4, 5], 5)
+
+
 def test_at_most_eighteen_are_told_and_the_lead_is_among_them() -> None:
     source = "import torch\nw = torch.ones(1)\n" + "w += 1\n" * 40
     source += "other = torch.ones(1)\nother += 1\nz = w.view(1)\n"
