@@ -129,10 +129,15 @@ def test_what_failed_and_what_was_gone_runs_when_it_is_put_back(site: TinySite) 
     texts = one.read_text(), two.read_text()
     one.write_text(lesson("one", "1 / 0"))
     two.unlink()
-    fails(site, r"(?s)one\.py failed.*ZeroDivisionError")
+    three = one.with_name("three.py")
+    third = three.read_text()
+    three.write_text(lesson("three", "{}['key']"))
+    said = r"(?s)one\.py failed.*ZeroDivisionError.*three\.py failed.*KeyError: 'key'"
+    fails(site, said)
+    three.write_text(third)
     one.write_text(texts[0])
     two.write_text(texts[1])
-    assert well_built(site) == ["one", "two"]
+    assert well_built(site) == ["one", "three", "two"]
     assert "Traceback" not in soup(site.page("one")).get_text()
     assert "two found" in soup(site.page("two")).get_text()
 

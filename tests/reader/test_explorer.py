@@ -97,6 +97,10 @@ def test_clicks_are_in_the_address_and_come_back(tab: Any) -> None:
     tab.wait_for_selector(".explorer.ready")
     assert tab.locator(STATE).input_value() == "constant"
     assert tab.locator(".explorer-picture .changed").count() == 3
+    tab.get_by_role("button", name="device", exact=True).click()
+    tab.reload()
+    tab.wait_for_selector(".explorer.ready")
+    tab.get_by_role("button", name="device", pressed=True, exact=True).wait_for()
     go(tab, "y=detach.clone&vs=clone")
     tab.get_by_role("button", name="Remove last call").click()
     codes = tab.locator(CODE)

@@ -66,6 +66,8 @@ def test_a_block_is_copied_as_it_stands(visit: Any) -> None:
     copied = tab.evaluate("navigator.clipboard.readText()")
     shown = block.locator("pre").inner_text()
     assert copied.startswith(shown.rstrip()) and ast.parse(copied).body
+    phone = visit(DETACH, has_touch=True, is_mobile=True).locator("button.copy").first
+    assert phone.evaluate("one => getComputedStyle(one).opacity") == "1"
     # Where the clipboard is closed, it is selected.
     tab.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     tab.locator("details.setup summary").press("Enter")

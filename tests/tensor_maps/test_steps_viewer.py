@@ -29,6 +29,7 @@ for turn in range(3):
     z += 1
     print("turn", turn)
 last = w.sum()
+print("end")
 """
 CUT, PRINTED, FIRST_TURN, SECOND_TURN, AFTER_LOOP = 3, 4, 8, 10, 14
 TRAINING = """
