@@ -93,6 +93,8 @@ for _ in range(2):
     loss_g.backward()
     opt_g.step()
 print(f"{g.item() = }, {d.item() = }")
+assert g.item() == -21
+assert d.item() == -19
 
 # %%
 # What goes wrong in other loops?

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 ROWS = (
     *("assignment", "detach", "detach-in-place", "clone", "to-device", "slice-step"),
     *("expand", "view-in-place", "numpy", "numpy-force", "tolist", "from-numpy"),
-    *("deepcopy-module", "frame-as-tensor", "fused-step"),
+    *("deepcopy-module", "frame-as-tensor", "fused-step", "load-state-dict"),
 )
 CALLS = ("x.detach()", "x.numpy()", "x.to(device)", "x.view(-1)", "x.requires_grad_()")
 
@@ -32,9 +32,12 @@ def test_a_row_of_the_atlas(
 def test_what_the_explorer_says(
     call: str, site: Path, file_regression: FileRegressionFixture
 ) -> None:
-    text = (site / "_static" / "facts.js").read_text(encoding="utf-8")
-    facts = json.loads(text.partition("=")[2].rstrip(";\n"))
-    texts, lines = facts["texts"], []
+    facts, index = (
+        json.loads((site / "_static" / name).read_text("utf-8").partition("=")[2][:-2])
+        for name in ("facts.js", "search_index.js")
+    )
+    texts, card = facts["texts"], index["cards"].get(call, {"facts": []})
+    lines = [f"The search says: {words} ({sign})" for sign, words in card["facts"]]
     for device, seen in zip(
         facts["devices"].values(), facts["seen"][call], strict=True
     ):
