@@ -93,8 +93,7 @@ for _ in range(2):
     loss_g.backward()
     opt_g.step()
 print(f"{g.item() = }, {d.item() = }")
-assert g.item() == -21
-assert d.item() == -19
+assert [g.item(), d.item()] == [-21, -19]
 
 # %%
 # What goes wrong in other loops?
@@ -146,8 +145,7 @@ for case in cases:
         ends[case] = g.item(), d.item()
         cells = f"{g.item()} | {d.item()} | none"
     except RuntimeError as error:
-        message = str(error).split(":")[0]
-        message = message.split(" (")[0]
+        message = str(error).split(":")[0].split(" (")[0]
         cells = f"– | – | {message}"
     print(f"{case} | {cells}")
 numbers = [(-21, -19), (-5, -11), (3, 9)]
