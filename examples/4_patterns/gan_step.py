@@ -145,8 +145,8 @@ for case in cases:
         ends[case] = g.item(), d.item()
         cells = f"{g.item()} | {d.item()} | none"
     except RuntimeError as error:
-        message = str(error).split(":")[0].split(" (")[0]
-        cells = f"– | – | {message}"
+        said = str(error).split(":")[0].split(" (")[0]
+        cells = f"– | – | {said}"
     print(f"{case} | {cells}")
 numbers = [(-21, -19), (-5, -11), (3, 9)]
 numbers += [(-21, -19), (-5, 1)]
