@@ -28,7 +28,7 @@ DRAWN = {"svg", "g", "rect", "text", "path"}
 # What a drawing has in a page, and parts of names that would break out of it.
 SAFE = {*DRAWN, "figure", "figcaption", "style", "title", "desc", "div", "p", "span"}
 EVIL = ('"><script>', "</svg>", "]]>", "&lt;", "onload='x'", "\x00", "\ud800", "\u202e")
-TIMES, WIDTHS = "\N{MULTIPLICATION SIGN}", (216, 280, 360, 720)
+WIDTHS = (216, 280, 360, 720)
 
 MAPPED = Path(__file__).with_name("mapped.txt").read_text(encoding="utf-8")
 PARTS = (part.split("\n", 1) for part in MAPPED.split("\n=== ")[1:])

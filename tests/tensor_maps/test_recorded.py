@@ -74,10 +74,8 @@ def test_a_picture_of_what_is_only_told(file_regression: FileRegressionFixture) 
 
 
 def test_the_pictures_of_steps(file_regression: FileRegressionFixture) -> None:
-    data, marks = ran(STEPS).data(), []
-    for step in data["steps"]:
-        marks.append(f"<p>{step}</p>")
-        if step["drawing"] is not None:
-            marks.append(on_lines(data["drawings"][step["drawing"]]))
-            marks.append(f"<p>{data['captions'][step['drawing']]}</p>")
+    data = ran(STEPS).data()
+    marks = [f"<p>{step}</p>" for step in data["steps"]]
+    for drawing, caption in zip(data["drawings"], data["captions"], strict=True):
+        marks += [on_lines(drawing), f"<p>{caption}</p>"]
     file_regression.check("\n".join(marks), extension=".html")
