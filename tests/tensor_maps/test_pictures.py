@@ -45,10 +45,6 @@ def drawn(named: dict[str, Any], **more: Any) -> Element:
     return ElementTree.fromstring(draw_scene(observe(named), **more).svg())
 
 
-def texts_of(picture: Element) -> list[str]:
-    return [text.text or "" for text in picture.iter(f"{SVG}text")]
-
-
 def with_class(picture: Element, name: str) -> list[Element]:
     return [one for one in picture.iter() if name in one.get("class", "").split()]
 
