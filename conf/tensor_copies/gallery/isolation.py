@@ -10,7 +10,6 @@ them.
 """
 
 import faulthandler
-import logging
 import random
 import sys
 import warnings
@@ -31,6 +30,7 @@ from tensor_copies.gallery.lessons import lesson_scripts, takes_times
 PROCESSES = get_context("forkserver" if sys.platform == "linux" else "spawn")
 PRELOADED = (
     *("torch", "matplotlib.backends.backend_agg", "matplotlib.pyplot", "perfplot"),
+    "torch.utils.benchmark",  # with a compiler of CUDA and no GPU it says so, once
     *("sphinx_gallery.gen_gallery", "tensor_copies.machines.below"),
     *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps")),
     *("tensor_maps.steps.watch", __name__),
@@ -151,8 +151,6 @@ def prepare(gallery_conf: object, lesson: str, when: str = "before") -> None:
     # A lesson ends with `plt.show()` for the reader's own run; here nothing is
     # shown, and matplotlib says so wherever there is a display.
     warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
-    # torch.utils.benchmark logs where CUDA's compiler is, if there is no GPU.
-    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
 
 
 def seed_everything() -> None:
