@@ -6,8 +6,6 @@ lies beside what they keep; when it changes, what is kept is thrown away. What o
 rooms keep (:class:`Kept`) has such a hash in the name of its file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -81,7 +79,7 @@ class Kept:
     code: tuple[str, ...]
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
-    wanted: ClassVar[list[Kept]] = []
+    wanted: ClassVar[list["Kept"]] = []
 
     @cached_property
     def path(self) -> Path:

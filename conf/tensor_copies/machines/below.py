@@ -19,11 +19,7 @@ from tensor_copies.gallery.kept import BY_LESSONS, Kept
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.gallery.machine import Machine
 from tensor_copies.machines.comparing import is_measured, plain, same_figure, same_text
-from tensor_copies.machines.others import (
-    ABOUT_DEVICE,
-    given_elsewhere,
-    simulated_run,
-)
+from tensor_copies.machines.others import ABOUT_DEVICE, given_elsewhere, simulated_run
 from tensor_copies.machines.recording import Block, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
 

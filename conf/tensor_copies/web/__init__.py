@@ -6,12 +6,7 @@ from sphinx.application import Sphinx
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
     from tensor_copies.gallery import PARALLEL
-    from tensor_copies.web import (
-        frame,
-        machines,
-        twins,
-        wheel,
-    )
+    from tensor_copies.web import frame, machines, twins, wheel
 
     # A change makes Sphinx read the pages again.
     app.add_config_value("site_repository", "", "env", types=str)

@@ -1,7 +1,5 @@
 """Draw the ways of gradients above names, the bars where they stop, their labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -24,7 +22,7 @@ class Arc:
     """
 
     kind: str
-    shelf: Sky
+    shelf: "Sky"
     ends: list[float] = field(default_factory=list)
     height = label = 0.0
 

@@ -1,7 +1,5 @@
 """Walk the autograd graph behind tensors, and draw its operations as boxes in rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -105,7 +103,7 @@ class _Box:
     y: float = 0.0
     width: float = 2.0
     height: float = 0.0
-    above: list[_Box] = field(default_factory=list)
+    above: list["_Box"] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.lines:
