@@ -20,13 +20,8 @@ PROJECT = SOURCES.parent
 # What follows `python -m tensor_maps`: a script ends, raises or exits; what is wrong.
 COMMANDS = [
     *(f"program.py {word} --lr 3 -o page.html" for word in ("x", "fails", "exits")),
-    *(
-        "program.py --out a.html",
-        "none.py -o a.html",
-        "program.py -o a.txt",
-        "latin.py -o a.html",
-    ),
-    "program.py --output none/a.html",
+    *("program.py --out a.html", "none.py -o a.html", "latin.py -o a.html"),
+    *("program.py -o a.txt", "program.py --output none/a.html"),
 ]
 # The Atlas, of few calls and where only pandas is installed, answers what is asked.
 ATLAS = """
@@ -43,11 +38,9 @@ for words in json.loads(sys.argv[1]):
     sys.argv[1:] = words
     atlas.main()
 """
-ASKED = [[], ["--json"], ["x[:1] * 2", "--state", "nonleaf"]]
-ASKED += [
-    ["__import__('warnings').warn(' a\\nplace 0x7f of /a/b/c.py' + ' and' * 200)"]
-]
-ASKED += [["y = x; raise ValueError('it is so.\\n\\nSay no more')"]]
+WARNS = "__import__('warnings').warn(' a\\nplace 0x7f of /a/b/c.py' + ' and' * 200)"
+RAISES = "y = x; raise ValueError('it is so.\\n\\nSay no more')"
+ASKED = [[], ["--json"], ["x[:1] * 2", "--state", "nonleaf"], [WARNS], [RAISES]]
 SCRIPT = """
 import sys
 import torch
