@@ -4,6 +4,7 @@ import doctest
 import inspect
 import json
 import os
+import re
 import runpy
 import shutil
 import zipfile
@@ -11,15 +12,35 @@ from pathlib import Path
 
 import pytest
 import tensor_maps as tm
+from pytest_regressions.file_regression import FileRegressionFixture
+from recorded import check
 from running import SOURCES, python
-from tensor_maps.__main__ import main
 
 PROJECT = SOURCES.parent
-# The words of a command, and what it says of them.
-WRONG_COMMANDS = [
-    (["none.py", "-o", "a.html"], "none.py cannot be read"),
-    (["program.py", "-o", "a.txt"], "is no name of a page, as steps.html"),
+# What follows `python -m tensor_maps`: a script ends, raises or exits; what is wrong.
+COMMANDS = [
+    *(f"program.py {word} --lr 3 -o page.html" for word in ("x", "fails", "exits")),
+    *("program.py --out a.html", "none.py -o a.html", "latin.py -o a.html"),
+    *("program.py -o a.txt", "program.py --output none/a.html"),
 ]
+# The Atlas, of few calls and where only pandas is installed, answers what is asked.
+ATLAS = """
+import json, sys
+from tensor_maps.atlas import __main__ as atlas, calls, probe
+few = ("assignment", "detach", "clone", "numpy", "to-list"), ("leaf", "view")
+plan = [one for one in atlas.plan() if one[0].id in few[0] and one[1] in few[1]]
+atlas.plan, probe.accelerator = lambda: plan, lambda: None
+calls.metadata.version = lambda name: {"pandas": "3"}.get(name) or missing()
+def missing():
+    raise calls.metadata.PackageNotFoundError
+for words in json.loads(sys.argv[1]):
+    print("$", *words)
+    sys.argv[1:] = words
+    atlas.main()
+"""
+WARNS = "__import__('warnings').warn(' a\\nplace 0x7f of /a/b/c.py' + ' and' * 200)"
+RAISES = "y = x; raise ValueError('it is so.\\n\\nSay no more')"
+ASKED = [[], ["--json"], ["x[:1] * 2", "--state", "nonleaf"], [WARNS], [RAISES]]
 SCRIPT = """
 import sys
 import torch
@@ -66,33 +87,32 @@ def test_what_it_imports_and_that_it_works_where_there_is_no_numpy() -> None:
 
 
 def test_a_wrong_call_is_told_in_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert doctest.testfile("wrong.txt").failed == 0
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "program.py").write_text(SCRIPT)
-    for words, said in WRONG_COMMANDS:
-        with pytest.raises(SystemExit, match="2"):
-            main(words)
-        heard = capsys.readouterr().err
-        assert said in heard and heard.count("\n") == 2
 
 
-@pytest.mark.parametrize(("word", "status"), [("x", 0), ("fails", 1), ("exits", 3)])
-def test_a_script_is_run_as_python_runs_it(
-    word: str, status: int, tmp_path: Path
+def test_what_commands_print_and_write_is_recorded(
+    tmp_path: Path, file_regression: FileRegressionFixture
 ) -> None:
+    """A script is run as Python runs it; of its page there is what has no script."""
     (tmp_path / "program.py").write_text(SCRIPT)
-    words = ["program.py", word, "--lr", "3"]
-    done = python("-m", "tensor_maps", *words, "-o", "page.html", cwd=tmp_path)
-    assert done.returncode == status
-    assert done.stdout == f"{words} {tmp_path.resolve()} __main__\n"
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "b shares a's memory" in page
-    fails = [word == "fails"] * 2
-    assert ["ZeroDivisionError" in done.stderr, "line 8" in done.stderr] == fails
-    assert ("It raises ZeroDivisionError." in page) == fails[0]
+    (tmp_path / "latin.py").write_bytes(b"# \xff")
+    told, page = [], tmp_path / "page.html"
+    for words in COMMANDS:
+        done = python("-m", "tensor_maps", *words.split(), cwd=tmp_path)
+        wrong = re.sub(r"Trace[^$]+?File (?=\"pro)|\n +[~^]+", "", done.stderr)
+        told += [f"$ {words}", done.stdout + wrong, f"ends with {done.returncode}\n"]
+        if page.exists():
+            html = page.read_text(encoding="utf-8")
+            told.append(re.sub(r"(?s)(<(style|script).*?>).*?(</\2>)", r"\1\3", html))
+            page.unlink()
+    done = python("-c", ATLAS, json.dumps(ASKED))
+    told += [done.stdout.replace("}, {", "},\n{"), done.stderr]
+    text = "\n".join(told).replace(str(tmp_path.resolve()), "FOLDER")
+    check(text, file_regression)
 
 
 def test_the_code_of_the_readme_runs_and_draws_its_pictures() -> None:

@@ -6,7 +6,7 @@ each picture that changes before you commit it.
 """
 
 import re
-from functools import partial
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -17,29 +17,7 @@ from tensor_maps.observe import observe
 from tensor_maps.scene import draw_scene
 
 DRAWN = Path(__file__).with_name("drawn.txt").read_text(encoding="utf-8")
-PROGRAMS = re.findall(r"(?ms)^=== (.+?) \((\w+)\)\n(.+?)\n\n", DRAWN + "\n")
-STEPS = """
-    w = torch.tensor([1.0, 4.0], requires_grad=True)
-    v = w.clone()
-    z = w.detach()
-    z += 1
-    (v * v).sum().backward()
-    v = z[:1]
-    z = torch.zeros(2, 3)
-    w.grad.add_(v)
-    total = torch.zeros(1)
-    for turn in range(6):
-        total += turn
-        if turn == 1:
-            total = total.clone()
-    before = total
-    total = torch.ones(1)
-    try:
-        if torch.mm(z, v):
-            pass
-    except RuntimeError:
-        print("no")
-"""
+PROGRAMS = re.findall(r"(?ms)^=== (.+?) \((.+?)\)\n(.+?)\n\n", DRAWN + "\n")
 
 
 def on_lines(svg: str) -> str:
@@ -51,12 +29,20 @@ def on_lines(svg: str) -> str:
 def test_a_picture(
     name: str, kind: str, code: str, file_regression: FileRegressionFixture
 ) -> None:
-    observed = observe(named_in(code), graph=kind == "graph")
-    draw = draw_graph if kind == "graph" else partial(draw_scene, width=int(kind))
-    basename = name.replace(" ", "_")
-    file_regression.check(
-        on_lines(draw(observed).svg()), extension=".svg", basename=basename
-    )
+    if kind == "steps":
+        seen = ran(code)
+        data = seen.data()
+        marks = [repr(seen), *map(str, data["steps"])]
+        marks = [f"<p>{escape(one, quote=False)}</p>" for one in marks]
+        for drawing, caption in zip(data["drawings"], data["captions"], strict=True):
+            marks += [on_lines(drawing), f"<p>{caption}</p>"]
+    else:
+        graph, _, width = kind.rpartition(" ")
+        observed = observe(named_in(code), graph=bool(graph))
+        made = (draw_graph if graph else draw_scene)(observed, width=int(width))
+        marks = [on_lines(made.svg())]
+    place = {"extension": ".html" if kind == "steps" else ".svg"}
+    file_regression.check("\n".join(marks), basename=name.replace(" ", "_"), **place)
 
 
 def test_a_picture_of_what_is_only_told(file_regression: FileRegressionFixture) -> None:
@@ -71,11 +57,3 @@ def test_a_picture_of_what_is_only_told(file_regression: FileRegressionFixture) 
     told = {"raises": {"y": "RuntimeError", "never": "ValueError"}, "ringed": ["far"]}
     made = draw_scene(observed, copies=[("x", "far")], **told)
     file_regression.check(on_lines(made.svg() + made.caption), extension=".svg")
-
-
-def test_the_pictures_of_steps(file_regression: FileRegressionFixture) -> None:
-    data = ran(STEPS).data()
-    marks = [f"<p>{step}</p>" for step in data["steps"]]
-    for drawing, caption in zip(data["drawings"], data["captions"], strict=True):
-        marks += [on_lines(drawing), f"<p>{caption}</p>"]
-    file_regression.check("\n".join(marks), extension=".html")

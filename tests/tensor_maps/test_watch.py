@@ -384,9 +384,11 @@ def test_steps_are_kept_when_the_code_raises() -> None:
         Steps().run("x = 1 +", {})
 
 
-def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:
+def test_a_cell_runs_as_without_the_magic(capsys: Any, monkeypatch: Any) -> None:
     testing = pytest.importorskip("IPython.core.interactiveshell")
     shell = testing.InteractiveShell()
+    show = "IPython.display.display"
+    monkeypatch.setattr(show, lambda seen: print(f"{seen}\ntitle {seen.title}"))
 
     def shown(cell: str, result: object = None) -> str:
         assert shell.run_cell(cell).result == result
@@ -396,6 +398,7 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:
     shown("%load_ext tensor_maps\n%reload_ext tensor_maps\nimport torch, asyncio, sys")
     heard = shown("%%steps mine\nw = torch.ones(2)\nz = w[:1]\n7 * 6", 42)
     assert heard.count("2  z = w[:1]           z shares w's memory") == 1
+    assert heard.endswith("\ntitle mine\n")
     heard = shown("%%steps\nawait asyncio.sleep(0)\na = torch.ones(3)\na += 1")
     assert "a now holds [2, 2, 2]" in heard
     shown("%%steps\ndef one(x):\n    return x + 1 / 0\n")
