@@ -11,6 +11,8 @@ from reading import LESSONS, parsed
 from recorded import as_lines, check
 from tensor_copies.figures import steps as kept
 from tensor_copies.figures.about import About
+from tensor_copies.lessons import player
+from tensor_copies.markup import TEMPLATES
 from tensor_maps import Steps
 from tensor_maps.observe import observe
 from tensor_maps.steps.pictures import as_data
@@ -35,6 +37,12 @@ def test_recorded_events(name: str, file_regression: FileRegressionFixture) -> N
         lines += [f"{mark}{step['first']}: {code}", f"  {step['said']}"]
         if step["drawing"] is not None:
             lines.append(f"  {as_lines(parsed(data['drawings'][step['drawing']]))}")
+    if "player" in one:  # what stands on the page before a button is pressed
+        sizes = dict(zip(("wide", "high"), kept.size_of_events(data), strict=True))
+        data |= {"lead": about.leads, "code": source.splitlines()} | sizes
+        first = player.shown_first(data)
+        page = TEMPLATES.get_template("lessons/player.html").render(first, address="-")
+        lines.append(as_lines(parsed(page)))
     check("\n".join(lines), file_regression)
 
 
