@@ -21,7 +21,7 @@ VARIES = (
     (re.escape(this_machine().label), "CPU, VERSIONS"),
     (re.escape(version("torch").partition("+")[0]) + r"(\+\w+)?", "VERSION"),
     (r"on \d+ [A-Z]\w+ \d{4}", "on DAY"),
-    (r"_downloads/[0-9a-f]{32}|\?v=\w+", "HASH"),
+    (r"_downloads/[0-9a-f]{32}|(?<=mystnb\.)\w+\.css(\?v=\w+)?|\?v=\w+", "HASH"),
 )
 
 
