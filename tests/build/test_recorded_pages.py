@@ -5,6 +5,7 @@ What changed on purpose is recorded by ``nox -s tests -- -k recorded --force-reg
 look at each difference, and at the page in a browser, before you commit it.
 """
 
+import copy
 import json
 import re
 import shutil
@@ -61,7 +62,7 @@ def test_a_page(page: str, small: Path, file_regression: FileRegressionFixture) 
 def test_what_stands_around_a_page(
     name: str, small: Path, file_regression: FileRegressionFixture
 ) -> None:
-    page = soup(small / f"{name}.html")
+    page = copy.copy(soup(small / f"{name}.html"))
     for one in page.select(ELSEWHERE):
         one.decompose()
     for style in page.select("head style"):
