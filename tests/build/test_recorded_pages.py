@@ -5,6 +5,7 @@ What changed on purpose is recorded by ``nox -s tests -- -k recorded --force-reg
 look at each difference, and at the page in a browser, before you commit it.
 """
 
+import copy
 import json
 import re
 import shutil
@@ -22,12 +23,22 @@ pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="recorded without a GPU"),
 ]
 SMALL = Path(__file__).with_name("small_site")
-LESSON = "auto_examples/1_first/every_marker"
+LESSON, OTHER = "auto_examples/1_first/every_marker", "auto_examples/1_first/what_waits"
 PAGES = (
     *("index", "errors/small", "silent_mistakes", "questions/small", "remember"),
-    *("auto_examples/index", "auto_examples/1_first/index", LESSON),
+    *("auto_examples/index", "auto_examples/1_first/index", LESSON, OTHER),
+    *("questions/index", "glossary", "machines", "genindex"),
 )
 DATA = ("_static/search_index.js", "_static/messages.js")
+TAKEN = (
+    *("every_marker.md", "every_marker.py", "every_marker.ipynb", "what_waits.ipynb"),
+    *("questions/small.md", "errors/small.md", "glossary.md", "llms.txt"),
+)
+# What other tests record, and what is Furo's alone.
+ELSEWHERE = (
+    "article > section:not(#all-pages), script:not([src]), body > svg, label svg, "
+    ".theme-toggle-container, .back-to-top, .related-pages svg, .bottom-of-page"
+)
 STEPS = "_static/steps/1_first/every_marker.js"
 
 
@@ -47,10 +58,16 @@ def test_a_page(page: str, small: Path, file_regression: FileRegressionFixture) 
     check(as_lines(soup(small / f"{page}.html").article), file_regression)
 
 
-def test_what_a_page_loads(small: Path, file_regression: FileRegressionFixture) -> None:
-    page = soup(small / f"{LESSON}.html")
-    page.head.extend(page.body.select("script[src]"))
-    check(as_lines(page.head), file_regression)
+@pytest.mark.parametrize("name", ["index", LESSON, "search", "questions/small"])
+def test_what_stands_around_a_page(
+    name: str, small: Path, file_regression: FileRegressionFixture
+) -> None:
+    page = copy.copy(soup(small / f"{name}.html"))
+    for one in page.select(ELSEWHERE):
+        one.decompose()
+    for style in page.select("head style"):
+        style.name = "pre"  # its text is shown
+    check(as_lines(page), file_regression)
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -71,17 +88,16 @@ def test_what_the_player_plays(
     check(json.dumps(data | {"drawings": words}, indent=1), file_regression)
 
 
-@pytest.mark.parametrize("end", ["md", "py", "ipynb"])
+@pytest.mark.parametrize("name", TAKEN)
 def test_what_is_taken_away(
-    end: str, small: Path, file_regression: FileRegressionFixture
+    name: str, small: Path, file_regression: FileRegressionFixture
 ) -> None:
-    (path,) = (
-        p for p in small.rglob(f"every_marker.{end}") if "_sources" not in p.parts
-    )
-    text = path.read_text(encoding="utf-8")
-    if end == "ipynb":
-        cells = json.loads(text)["cells"]
-        text = "\n".join(
-            "".join([f"--- {c['cell_type']}\n", *c["source"]]) for c in cells
-        )
+    (path,) = (p for p in small.rglob(name) if "_sources" not in p.parts)
+    # Of the calls the cards are recorded (recorded_calls).
+    text = re.sub(r"(?m)^  - Call(?!.*#detach\)).*\n", "", path.read_text("utf-8"))
+    if path.suffix == ".ipynb":
+        book = json.loads(text)
+        cells = [[f"--- {c['cell_type']}\n", *c["source"]] for c in book["cells"]]
+        meant = [str(book["metadata"][key]) for key in ("accelerator", "colab")]
+        text = "\n".join([*map("".join, cells), *meant])
     check(text, file_regression)

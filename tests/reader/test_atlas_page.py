@@ -1,52 +1,12 @@
-"""The Atlas in a browser, and that all pages tell the same facts of a call."""
+"""The Atlas in a browser, and what all rows have in common."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from reading import soup
-from tensor_copies.calls.atlas import KINDS, what
+from tensor_copies.calls.atlas import KINDS
 from tensor_copies.calls.facts import facts
-from tensor_copies.calls.words import SIGNS, meaning, raised, signs
 from tensor_maps.atlas.calls import STATES
-
-
-def test_a_row_says_what_was_seen_of_each_kind_of_x(site: Path) -> None:
-    page = soup(site / "atlas.html")
-    for call in facts().calls.values():
-        row = page.find(id=call.id)
-        assert call.code in (row.pre or row.code).get_text()
-        opened, cells = row.select_one(".facts").get_text(), row.select(":scope > td")
-        for kind, cell in zip(KINDS, cells, strict=False) if not what(call) else ():
-            for away, place in ((False, ".here"), (True, ".there")):
-                seen = kind
-                if call.subject == "a" and not away and kind not in call.states:
-                    seen = call.states[0]
-                record = facts().record(call.code, seen, away)
-                said = cell.select_one(place) or cell
-                words = [SIGNS[sign] for sign in signs(record)] if record else []
-                if record and record["error"]:
-                    words.append(raised(record))
-                assert said.get_text() == ", ".join(words), (call.code, kind, place)
-                if record:
-                    assert (record["error"] or meaning(record, call.subject)) in opened
-
-
-@pytest.mark.parametrize("page", ["index.html", "cheat_sheet.html"])
-def test_tables_say_what_a_call_does(page: str, site: Path) -> None:
-    for row in soup(site / page).select("table.calls tbody tr"):
-        code, (memory, _, *there) = row.code.get_text(), row.select("td:not(.want)")
-        if here := facts().record(code):
-            drawn = " ".join(use["href"] for use in row.select("use"))
-            told = " ".join(f"#sign-{sign}" for sign in signs(here))
-            assert drawn.startswith(told), code
-        for away, cell in enumerate([memory, *there]):
-            said = cell.small.get_text() if cell.small else ""
-            record = facts().record(code, away=bool(away))
-            if record and not said.endswith((" values", " transposed")):
-                place = {"cpu": "to CPU", "device": "to GPU"}[record["where"]]
-                assert said == (place if record["moved"] else ""), code
 
 
 def test_what_is_folded_opens_for_a_filter_and_for_an_address(visit: Any) -> None:

@@ -68,20 +68,6 @@ def test_each_page_says_what_it_is(site: Path, pages: dict) -> None:
     assert max(seen.values()) == 1, seen.most_common(1)
 
 
-def test_what_the_theme_leaves_wrong_is_mended(pages: dict) -> None:
-    for path, page in pages.items():
-        if not page.select(".sidebar-drawer"):
-            continue
-        asides = [tag.get("aria-label") for tag in page("aside")]
-        assert asides == ["Site", "On this page"], path
-        assert all(one.find_parent("nav") for one in page.select(".sidebar-toggle"))
-        first, *_ = page.body.select("a[href], button, input, summary")
-        assert "skip-to-content" in first["class"], path
-        assert page.select_one("header .header-search[role=search] input[name=q]"), path
-        # A screen reader reads all of a summary.
-        assert not page.select("summary[aria-label]"), path
-
-
 def test_nothing_names_the_machine_or_an_object(site: Path, pages: dict) -> None:
     places = {str(ROOT), str(Path.home()), sys.prefix, sys.base_prefix, "/tmp", "/home"}
     # As the beginning of a path, and not within an address like host/docs/usr.

@@ -5,7 +5,9 @@ import re
 import sys
 import tomllib
 
-from reading import EACH, EXAMPLES, Lesson
+from pytest_regressions.file_regression import FileRegressionFixture
+from reading import EACH, EXAMPLES, LESSONS, Lesson
+from recorded import check
 from tensor_copies.gallery.lessons import short_titles, without_markers
 from tensor_copies.lessons.downloads import offered_script
 from tensor_maps.atlas.calls import chains, code_of
@@ -16,10 +18,17 @@ CHAINS = {code_of(chain) for chain in chains(second_device=True)}
 LONGEST = 28  # characters of a short title: one line of the menu
 
 
-def test_each_lesson_has_one_place_in_the_lists() -> None:
+def test_each_lesson_has_its_recorded_place(
+    file_regression: FileRegressionFixture,
+) -> None:
     scripts = EXAMPLES.glob("*/[!.]*.py")
     assert sorted(short_titles()) == sorted(script.stem for script in scripts)
     titles = list(short_titles().values())
+    lines = [
+        f"{short}: {ast.get_docstring(ast.parse(LESSONS[name].text)).splitlines()[0]}"
+        for name, short in short_titles().items()
+    ]
+    check("\n".join(lines), file_regression)
     assert len(set(titles)) == len(titles)
     assert [one for one in titles if len(one) > LONGEST or "`" in one] == []
 

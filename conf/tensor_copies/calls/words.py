@@ -241,7 +241,7 @@ def card(facts: Facts, call: Call) -> tuple[list[tuple[str, str]], list[str]]:
 
 def _card_facts(record: Record, x: str) -> list[tuple[str, str]]:
     if record["error"] is not None:
-        return [("raises", f"raises {raised(record)}")]
+        return [("raises", headline(record)[3:-1])]  # without "It" and its point
     memory, *gradient = signs(record)
     words = {
         "shares": f"shares {x}'s memory",
