@@ -114,14 +114,23 @@ def pages(site: Path) -> dict[Path, BeautifulSoup]:
     return {path.resolve(): soup(path) for path in pages_in(site)}
 
 
-@pytest.fixture(scope="session")
-def address(site: Path) -> Iterator[str]:
-    """Serve the built site on this machine; return its address."""
-    files = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder on this machine; give its address."""
+    files = functools.partial(
+        http.server.SimpleHTTPRequestHandler, directory=str(folder)
+    )
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """Serve the built site; return its address."""
+    with served(site) as here:
+        yield here
 
 
 @pytest.fixture(scope="session")

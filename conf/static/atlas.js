@@ -92,17 +92,17 @@
   }, true);
 
   // -- What the reader does ------------------------------------------------------------------
+  const drawOpen = () => rows.filter((row) => row.querySelector("details[open]")).forEach(draw);
   let later;
   form.addEventListener("input", ({ target }) => {
     apply();
-    if (target.matches("select"))
-      rows.filter((row) => row.querySelector("details[open]")).forEach(draw);
+    if (target.matches("select")) drawOpen();
     clearTimeout(later); // an address for each key costs more than the filter
     later = setTimeout(keep, 300);
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () =>
-    setTimeout(() => [apply, keep, reveal].forEach((act) => act())));
+    setTimeout(() => [apply, keep, drawOpen, reveal].forEach((act) => act())));
   addEventListener("hashchange", reveal);
   const asked = new URLSearchParams(location.search);
   search.value = asked.get("q");

@@ -1,6 +1,7 @@
 """What a reader gets of a small site, as it was when somebody looked at it.
 
-The site is in ``small_site/``, what is recorded of it in the folder beside this file.
+The site is in ``small_site/``, what a reader does in a browser in ``scenes.txt``, which
+scenes.py plays; what is recorded is in the folder beside this file.
 What changed on purpose is recorded by ``nox -s tests -- -k recorded --force-regen``:
 look at each difference, and at the page in a browser, before you commit it.
 """
@@ -9,14 +10,19 @@ import copy
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from conftest import opened, served
 from pytest_regressions.file_regression import FileRegressionFixture
 from reading import soup
 from recorded import as_lines, check
+from scenes import play, scenes_in
 from sites import TinySite, new_tiny_site
+from tensor_maps.steps.viewer import steps_page
 
 pytestmark = [
     pytest.mark.slow,
@@ -39,6 +45,7 @@ ELSEWHERE = (
     "article > section:not(#all-pages), script:not([src]), body > svg, label svg, "
     ".theme-toggle-container, .back-to-top, .related-pages svg, .bottom-of-page"
 )
+SCENES = scenes_in(SMALL.with_name("scenes.txt"))
 STEPS = "_static/steps/1_first/every_marker.js"
 
 
@@ -50,7 +57,20 @@ def small(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(site.parent / "kept", made.folder / "build" / "kept")
     status, output = made.build()
     assert status == 0, output
+    (made.html / "saved.html").write_text(steps_page(played(made.html)), "utf-8")
     return made.html
+
+
+@pytest.fixture(scope="module")
+def sites(small: Path, address: str) -> Iterator[dict[str, str]]:
+    """Serve the small site; return its address and that of the whole one."""
+    with served(small) as here:
+        yield {"open": here, "whole": address}
+
+
+def played(html: Path) -> dict[str, Any]:
+    """Return what the player of the lesson plays."""
+    return json.loads(re.search(r"\((.*)\)", (html / STEPS).read_text("utf-8"))[1])
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -83,7 +103,7 @@ def test_what_is_looked_up(
 def test_what_the_player_plays(
     small: Path, file_regression: FileRegressionFixture
 ) -> None:
-    data = json.loads(re.search(r"\((.*)\)", (small / STEPS).read_text())[1])
+    data = played(small)
     words = [re.search('aria-label="(.*?)"', one)[1] for one in data["drawings"]]
     check(json.dumps(data | {"drawings": words}, indent=1), file_regression)
 
@@ -101,3 +121,14 @@ def test_what_is_taken_away(
         meant = [str(book["metadata"][key]) for key in ("accelerator", "colab")]
         text = "\n".join([*map("".join, cells), *meant])
     check(text, file_regression)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_what_a_reader_sees(
+    name: str,
+    sites: dict[str, str],
+    browser: Any,
+    file_regression: FileRegressionFixture,
+) -> None:
+    with opened(browser) as go:
+        check("\n".join(play(SCENES[name], sites, go)), file_regression)

@@ -3,32 +3,8 @@
 from typing import Any
 
 import pytest
-import torch
 from tensor_copies.calls.atlas import KINDS
-from tensor_copies.calls.facts import facts
 from tensor_maps.atlas.calls import STATES
-
-
-def test_what_is_folded_opens_for_a_filter_and_for_an_address(visit: Any) -> None:
-    page = visit("atlas.html")
-    fold, rows = page.locator(".atlas-apart"), page.locator(".atlas-apart tr[id]")
-    search = page.locator(".atlas-filter").get_by_role("searchbox")
-    assert not rows.filter(visible=True).count()
-    for words, some in {
-        "dataframe": {"column-from-numpy", "frame-alone", "mixed-from-numpy"},
-        "PIL": {"image-as-tensor", "image-from-numpy"},
-    }.items():
-        search.fill(words)
-        found = rows.filter(visible=True).evaluate_all("all => all.map(one => one.id)")
-        assert some <= set(found) and len(found) < rows.count(), words
-    search.fill("x.detach()")
-    assert not fold.is_visible()
-    search.fill("")
-    assert fold.is_visible() and not rows.filter(visible=True).count()
-    visit("atlas.html#frame-alone").locator("#frame-alone .facts").wait_for()
-    page = visit("atlas.html?has=copies,stops")
-    assert page.locator("#detach-clone").is_visible()
-    assert not page.locator("#detach").is_visible()
 
 
 def test_a_phone_shows_one_kind_of_x_and_a_filter_marks_its_hits(visit: Any) -> None:
@@ -82,15 +58,3 @@ def test_a_group_out_of_sight_lies_below_no_other(width: int, visit: Any) -> Non
     page.add_style_tag(content="tbody { content-visibility: visible !important }")
     pairs = zip(guessed, page.evaluate(HEIGHTS), strict=True)
     assert all(guess >= height for guess, height in pairs)
-
-
-@pytest.mark.parametrize("name", ["mask", "no-grad"])
-def test_an_open_row_has_a_picture_and_can_be_copied(name: str, visit: Any) -> None:
-    page, call = visit(f"atlas.html#{name}"), facts().calls[name]
-    row = page.locator(f"#{name}")
-    row.locator(".facts > :first-child svg .tm-row").first.wait_for()
-    row.get_by_role("button", name="Copy").click()
-    row.get_by_text("Copied the call.").wait_for()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == f"{call.given}\n{call.code}\n".lstrip("\n")
-    exec(copied, {"torch": torch, "x": torch.ones(2, 3, requires_grad=True)})

@@ -10,12 +10,9 @@ from tensor_copies.calls.facts import DEVICE, facts
 
 BOX, COUNT, NO_HIT = "#desk-message", ".desk .count", ".desk .no-hit"
 FOUND = "[...document.querySelectorAll('.desk .near a')].map(({hash}) => hash.slice(1))"
-FOLDED = "[...document.querySelectorAll('.entry.folded')].map((entry) => entry.id)"
 OPEN = """[...document.querySelectorAll('.mistake:not(.folded) > h3')].map((title) =>
   title.textContent.replace('¶', '').trim())"""
-COPIED = "() => navigator.clipboard.readText()"
 PHONE = {"width": 390, "height": 844}
-GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy()"
 MESSAGES = tomllib.loads(Path(__file__).with_name("messages.toml").read_text("utf-8"))
 
 
@@ -24,32 +21,6 @@ def open_desk(tab: Any) -> None:
     tab.goto("errors.html")
     tab.fill(BOX, "a")
     tab.wait_for_function("!!window.searchFor && !!window.addCopyButton")
-
-
-def test_what_is_pasted_leads_to_its_entry(tab: Any) -> None:
-    tab.goto("errors.html")
-    tab.locator(BOX).focus()
-    tab.keyboard.insert_text(f"Traceback (most recent call last): {GRAD} instead.")
-    tab.wait_for_function(f"{FOUND}.join() === 'numpy-requires-grad'")
-    said = tab.locator(".desk [role=status]")
-    assert said.get_attribute("aria-live") == "polite"
-    assert said.inner_text().split("\n")[0] == "This is your message:"
-    assert "You called .numpy() on a tensor that requires grad" in said.inner_text()
-    said.get_by_role("button", name="Copy").click()
-    assert tab.evaluate(COPIED) == "w.detach().numpy()\n"
-    assert "message=Traceback" in tab.url
-    tab.locator(BOX).press("Enter")
-    tab.wait_for_url("**/errors/to_numpy.html#numpy-requires-grad")
-    assert 0 <= tab.locator("#numpy-requires-grad h2").bounding_box()["y"] < 400
-    tab.go_back()
-    tab.wait_for_function(f"{FOUND}.join() === 'numpy-requires-grad'")
-    tab.locator(".desk").get_by_role("button", name="Clear").click()
-    tab.wait_for_function("!document.querySelector('.desk .near a')")
-    assert tab.input_value(BOX) == "" and "message=" not in tab.url
-    count = tab.evaluate("knownMessages.length")
-    assert tab.locator(COUNT).inner_text() == f"{count} messages"
-    tab.fill(BOX, "bfloat16 numpy")
-    tab.wait_for_function(f"{FOUND}.includes('numpy-bfloat16')")
 
 
 def test_a_message_is_known_however_it_was_pasted(tab: Any) -> None:
@@ -124,23 +95,3 @@ def test_silent_mistakes_open_on_a_phone_for_who_asks(visit: Any) -> None:
     assert links == page.evaluate(OPEN) and len(links) > 20
     cut = "blocks => blocks.filter(one => one.scrollWidth > one.clientWidth).length"
     assert page.locator(".pair pre").evaluate_all(cut) == 0
-
-
-def test_on_a_phone_entries_are_folded_until_asked_for(visit: Any) -> None:
-    page = visit("errors.html#optimizer-tensor", viewport=PHONE)  # an old address
-    page.wait_for_url("**/errors/modules.html#optimizer-tensor")
-    page.wait_for_function("document.querySelector('.folded')")
-    entries = page.evaluate(FOLDED)
-    assert len(entries) == page.locator(".entry").count() - 1
-    assert "optimizer-tensor" not in entries
-    first, second = (page.locator(f"#{name}") for name in entries[:2])
-    assert first.locator(".stream pre").is_visible()
-    first.locator(".unfold").press("Enter")
-    assert page.evaluate(FOLDED) == entries[1:]
-    assert first.locator(".cures li").first.is_visible()
-    cures = second.locator(".cures")
-    assert cures.evaluate("part => part.closest('[hidden]').hidden") == "until-found"
-    cures.evaluate("part => part.dispatchEvent(new Event('beforematch', {bubbles: 1}))")
-    assert page.evaluate(FOLDED) == entries[2:]
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.wait_for_function("!document.querySelector('.entry.folded, .entry [hidden]')")

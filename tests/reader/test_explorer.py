@@ -13,8 +13,8 @@ from tensor_copies.calls.facts import facts
 from tensor_copies.calls.words import after_write, facts_of, headline
 from tensor_maps.atlas.calls import CALLS, STATES, chains, code_of
 
-CODE, HEAD, READ = ".explorer-code", ".explorer-headline", ".explorer-read"
-STATE, LANES, TYPED = ".explorer-state", ".explorer-lanes", ".explorer-typed"
+CODE, HEAD = ".explorer-code", ".explorer-headline"
+TYPED = ".explorer-typed"
 SHOWN = 4  # facts of one lane
 
 
@@ -79,44 +79,6 @@ def test_the_page_shows_what_was_seen(tab: Any) -> None:
             assert shown["changed"][: len(changed)] == changed, asked
         else:
             assert not any(shown["changed"]), asked
-
-
-def test_clicks_are_in_the_address_and_come_back(tab: Any) -> None:
-    go(tab, "y=")  # as it was written before
-    assert tab.inner_text(CODE) == "y = x"
-    tab.get_by_role("button", name=".detach()", exact=True).click()
-    chip = tab.get_by_role("button", name=".clone()", exact=True)
-    chip.press("Enter")
-    assert chip.evaluate("one => one === document.activeElement")
-    assert tab.inner_text(CODE) == "y = x.detach().clone()"
-    tab.get_by_role("button", name="Write x[0] = 7").click()
-    assert "torch.no_grad()" in tab.inner_text(".explorer-note")
-    tab.locator(STATE).select_option("constant")
-    assert "y=x.detach%28%29.clone%28%29" in tab.evaluate("location.search")
-    tab.reload()
-    tab.wait_for_selector(".explorer.ready")
-    assert tab.locator(STATE).input_value() == "constant"
-    assert tab.locator(".explorer-picture .changed").count() == 3
-    tab.get_by_role("button", name="device", exact=True).click()
-    tab.reload()
-    tab.wait_for_selector(".explorer.ready")
-    tab.get_by_role("button", name="device", pressed=True, exact=True).wait_for()
-    go(tab, "y=detach.clone&vs=clone")
-    tab.get_by_role("button", name="Remove last call").click()
-    codes = tab.locator(CODE)
-    assert codes.all_inner_texts() == ["y = x.detach().clone()", "y = x"]
-    tab.get_by_role("button", name="Close").first.click()
-    assert codes.all_inner_texts() == ["y = x"]
-
-
-def test_what_raises_says_so_and_another_call_takes_its_place(tab: Any) -> None:
-    go(tab, "y=numpy&x=leaf")
-    tab.get_by_role("button", name=".clone()", exact=True).click()
-    assert tab.inner_text(CODE) == "y = x.clone()"
-    go(tab, "y=numpy&x=leaf")
-    tab.get_by_role("link", name="What to do").click()
-    tab.wait_for_url("**/errors.html?message=*")
-    tab.locator("form.desk a[href$='#numpy-requires-grad']").first.wait_for()
 
 
 @pytest.mark.parametrize("query", ["y=detach.clone&write=x", "y=numpy"])
@@ -216,64 +178,3 @@ def test_two_calls_in_peoples_words_show_where_they_differ(tab: Any) -> None:
         else:
             marked = [fact in one for one in other]
             assert any(marked) and fact.lower() in said, (typed, other, said)
-
-
-# -- The box ---------------------------------------------------------------------------
-
-
-def test_a_fragment_has_no_bare_verdict(tab: Any) -> None:
-    go(tab, "y=clone")
-    line = 'torch.from_numpy(img).permute(2, 0, 1).float().to("cuda")'
-    for typed, said in {
-        line: [".permute(2, 0, 1) shares memory", ".float() copies, unless",
-               '.to("cuda") copies, unless'],
-        "k = hit.detach().sum(0)": ["Up to hit.detach(): ", "Not read: .sum(0)."],
-        "y = net.c.float()": ["If net.c is a tensor and float32: y is x itself",
-                              "If it is bfloat16: y is a copy"],
-        "total += loss": ["If total is a tensor: "],
-        "b = model": ["b is the same object as model"],
-    }.items():  # fmt: skip
-        tab.fill(TYPED, typed)
-        headline = tab.inner_text(HEAD)
-        assert all(part in headline for part in said), (typed, headline)
-        # The reader's own line is what stands there in large letters.
-        assert tab.inner_text(CODE).startswith(typed), typed
-    tab.fill(TYPED, "w -= lr * w.grad")
-    offered = tab.locator(READ).get_by_role("button").inner_text()
-    assert offered.endswith("in no_grad")
-
-
-def test_what_is_not_read_is_said_and_nothing_else_is_shown(tab: Any) -> None:
-    go(tab, "y=clone")
-    typed, read, state = map(tab.locator, (TYPED, READ, STATE))
-    typed.fill("kept = [one.numpy() for one in loader]")
-    assert state.input_value() == "constant"  # what a loader gives requires no grad
-    typed.fill("x.detach()")
-    assert state.input_value() == "leaf"  # it doesn't hang on the line before
-    state.select_option("view")  # a reader's own choice is kept
-    typed.fill("x.contiguous()")
-    assert state.input_value() == "view"
-    asked = tab.evaluate("location.href")
-    for odd in ("x" * 10_000, "<img src=x onerror=alert(1)>", "'", "损失", "x.fft()"):
-        typed.fill(odd)
-        assert len(read.inner_text()) > 10, odd[:20]
-        assert not tab.locator(LANES).is_visible(), odd[:20]
-    assert tab.locator(".explorer-line img").count() == 0
-    assert tab.evaluate("location.href") == asked  # none of them is drawn
-    typed.press("Escape")
-    assert tab.locator(LANES).is_visible()
-
-
-def test_a_question_and_a_message_have_their_answer_in_the_box(tab: Any) -> None:
-    go(tab, "y=clone")
-    typed, lanes, read = map(tab.locator, (TYPED, LANES, READ))
-    for asked in ("copy or view?", "why does my loss become nan"):
-        typed.fill(asked)  # everyday words are no calls
-        tab.wait_for_selector(".explorer.asked .explorer-found .result")
-        assert not lanes.is_visible() and read.inner_text() == "", asked
-    typed.fill("RuntimeError: Can't call numpy() on Tensor that requires grad. Use t")
-    first = tab.locator(".explorer-found .result").first
-    first.get_by_text("You called .numpy() on a tensor").wait_for()
-    assert not lanes.is_visible()  # though it has a line of code in it
-    typed.press("Enter")
-    tab.wait_for_url("**#numpy-requires-grad")

@@ -9,7 +9,6 @@ import pytest
 from reading import ANSWER, CHOICES, CODE, EACH, LEAD, LESSONS, UNFOLD, Lesson, as_shown
 
 ASKED = re.compile(r"(?m)^# \.\. predict:: (.+(?:\n#     (?! *-).+)*)")
-WRONG, RIGHT = "input:not([data-right])", "input[data-right]"
 DETACH = "auto_examples/1_basics/detach.html"
 
 
@@ -28,52 +27,6 @@ def test_a_question_hides_its_answer(lesson: Lesson, site: Path) -> None:
             above = above.find_previous_sibling()
         assert CODE in above["class"], "something stands in between"
         assert not isinstance(ast.parse(above.get_text()).body[-1], ast.Assert)
-
-
-def test_a_choice_is_judged_and_opens_the_answer(visit: Any) -> None:
-    page = visit(DETACH, viewport={"width": 320, "height": 700})
-    box, answer = page.locator(CHOICES).first, page.locator(ANSWER).first
-    assert page.get_by_role("group", name="What is w now?").is_visible()
-    radios, said = box.get_by_role("radio"), box.get_by_role("status")
-    hidden = answer.locator("pre").first
-    page.get_by_role("button", name="Forward").click()  # loads the player's style
-    assert radios.count() == 3 and said.text_content() == ""
-    assert not hidden.is_visible()
-    radios.nth(0).focus()
-    page.keyboard.press("ArrowUp")
-    assert radios.nth(2).evaluate("(radio) => radio === document.activeElement")
-    assert box.locator("input:checked").count() == 0
-    page.keyboard.press("Space")
-    hidden.wait_for(state="visible")
-    box.locator(WRONG).first.check()
-    told = box.locator(WRONG).first.get_attribute("data-said").replace("`", "")
-    assert said.text_content() == told and said.locator("code").count() >= 1
-    assert box.locator("label.wrong").count() == box.locator("label.right").count() == 1
-    assert box.locator(f"label.right > {RIGHT}").count() == 1
-    box.locator(RIGHT).check()
-    assert said.text_content() == "Right." and not box.locator("label.wrong").count()
-    after = "(one) => getComputedStyle(one, '::after').content"
-    assert box.locator("input").first.evaluate(after) == "none"
-
-
-def test_a_block_is_copied_as_it_stands(visit: Any) -> None:
-    tab = visit(DETACH)
-    block = tab.locator(f"div.{CODE}:not(details *)").first
-    block.get_by_role("button", name="Copy", exact=True).focus()
-    tab.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
-    tab.keyboard.press("Enter")
-    tab.get_by_role("status").get_by_text("Copied").wait_for()
-    copied = tab.evaluate("navigator.clipboard.readText()")
-    shown = block.locator("pre").inner_text()
-    assert copied.startswith(shown.rstrip()) and ast.parse(copied).body
-    phone = visit(DETACH, has_touch=True, is_mobile=True).locator("button.copy").first
-    assert phone.evaluate("one => getComputedStyle(one).opacity") == "1"
-    # Where the clipboard is closed, it is selected.
-    tab.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
-    tab.locator("details.setup summary").press("Enter")
-    tab.locator("details.setup button").first.press("Enter")
-    tab.get_by_role("status").get_by_text("Ctrl+C").wait_for()
-    assert tab.evaluate("String(getSelection())").startswith("import torch\n")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])

@@ -114,24 +114,6 @@ def test_each_section_is_found(site: Path, page: Any, search: Callable) -> None:
         assert heading in [headings[one] for one in those[:4]], phrase
 
 
-@pytest.mark.parametrize(
-    ("asked", "shown"),
-    [
-        ("clone or detach", ["x.clone()", "x.detach()"]),
-        # What it does depends on the dtype: there is a card for each.
-        ("late = net.inv_freq.float()", ["x.float()", "h.float()"]),
-        # No card for another call than that which was asked for.
-        ("x.to(torch.uint8)", []),
-        ("model.eval() or torch.no_grad()?", []),
-        ("how do I copy a tensor", []),
-    ],
-)
-def test_a_card_is_of_what_was_asked(asked: str, shown: list[str], page: Any) -> None:
-    page.fill("#search-again", asked)
-    codes = page.locator("#search-results .answer-code").all_inner_texts()
-    assert codes == shown
-
-
 def test_a_card_says_what_the_facts_say(site: Path, page: Any) -> None:
     atlas = json.loads((site / "atlas.json").read_text(encoding="utf-8"))
     here = ("live", "cpu", "leaf")
@@ -153,32 +135,6 @@ def test_a_card_says_what_the_facts_say(site: Path, page: Any) -> None:
     assert ["note", "raises RuntimeError if x requires grad"] in cards["numpy"]["facts"]
     said = {(one["subject"], one["of"]) for one in cards.values()}
     assert all(of.startswith(f"{subject} is a ") for subject, of in said)
-
-
-def test_two_calls_are_answered_side_by_side_while_a_reader_types(visit: Any) -> None:
-    page = visit("glossary.html")
-    page.keyboard.press("/")
-    page.keyboard.type("detach vs clone")
-    cards = page.locator(".search-panel .answer")
-    cards.nth(1).wait_for()
-    codes = [card.locator("code").inner_text() for card in cards.all()]
-    assert codes == ["x.detach()", "x.clone()"]
-    differing = [card.locator(".differing").all_inner_texts() for card in cards.all()]
-    assert differing[0][:2] == ["shares x's memory", "gradient stops"]
-    compare = page.get_by_role("link", name="Compare them in the explorer")
-    asked = "?y=x.detach%28%29&vs=x.clone%28%29#explorer"
-    assert compare.get_attribute("href").endswith(asked)
-    said = page.locator(".result-count").inner_text()
-    assert "x.detach(): shares x's memory, gradient stops" in said
-    assert axe_of(page) == []
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/search.html?q=detach+vs+clone")
-    page.locator("#search-results .answer").nth(1).wait_for()
-    page.fill("#search-again", "best gpu for large language models")
-    assert page.locator(".answer").count() == 0
-    assert page.locator(".result-count").inner_text() == "Nearest"
-    page.fill("#search-again", "<img src=x onerror=shout()>")
-    assert page.locator("#search-results img").count() == 0
 
 
 def test_nothing_loads_before_a_search(address: str, site: Path, visit: Any) -> None:
@@ -228,25 +184,6 @@ def test_a_box_answers_to_keys(name: str, width: int, keys: str, visit: Any) -> 
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/cpu_and_to.html")
-
-
-def test_few_results_stand_first_and_a_button_shows_the_others(visit: Any) -> None:
-    page = visit("search.html?q=detach+clone")
-    items, count = page.locator(RESULT), page.locator(".result-count")
-    items.first.wait_for()
-    assert count.get_attribute("role") == "status"
-    all_ = int(count.inner_text().splitlines()[-1].split()[0])
-    assert items.count() == 8 < all_
-    page.get_by_role("button", name=f"Show {all_ - 8} more").click()
-    assert items.count() == all_
-    assert items.nth(8).locator("a:focus").count() == 1
-    # What is typed is kept in the address.
-    page.fill("#search-again", "leaf")
-    page.wait_for_url("**/search.html?q=leaf")
-    page.fill("#search-again", "zqxjkvb")
-    assert "four words in a row" in count.inner_text()
-    page.fill("#search-again", "")
-    assert page.locator("#all-pages").is_visible()
 
 
 def test_it_works_from_a_file(site: Path, visit: Any) -> None:
