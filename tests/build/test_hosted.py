@@ -2,18 +2,28 @@
 
 import os
 import re
+import sys
+import tomllib
 from pathlib import Path
+from pprint import pformat
+from runpy import run_path
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
-from reading import pages_in, soup
+from pytest_regressions.file_regression import FileRegressionFixture
+from reading import ROOT, pages_in, soup
+from recorded import check
 from sites import TinySite, lesson, new_tiny_site
+from tensor_copies.gallery import kept
 from tensor_copies.gallery.machine import this_machine
 
 ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
 HOSTED = {"SITE_URL": ADDRESS.rstrip("/"), "SITE_REPOSITORY": REPOSITORY}
+OPTIONS = str | bool | int | list | tuple | dict
 LESSON = "auto_examples/1_first/one"
+HOSTS = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))
+SETS = ("PYTHONPATH", "IPYTHONDIR", "KINETO_LOG_LEVEL")  # what conf.py sets for others
 
 
 def build(site: TinySite, **said: str) -> None:
@@ -104,3 +114,32 @@ def test_dev_leads_to_the_stable_version(hosted: TinySite, tmp_path: Path) -> No
         assert page.select_one(".announcement a")["href"] == ADDRESS
         assert page.select('meta[name="robots"][content="noindex"]')
     assert not (dev.html / "sitemap.xml").exists()
+
+
+def test_the_options_as_recorded(
+    monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(kept, "hash_of", lambda *patterns, extra=(): (*patterns, extra))
+    monkeypatch.setattr(kept, "made_by", lambda: "what made it")
+    nowhere, lines = {}, []
+    for where, variables in HOSTS.items():
+        for name in {*SETS}.union(*HOSTS.values()):
+            monkeypatch.setenv(name, variables.get(name, ""))
+        found = run_path(str(ROOT / "conf" / "conf.py"))
+        found["html_context"].pop("site_icon")
+        options = {name: os.environ[name] for name in SETS}
+        for name, value in found.items():
+            if isinstance(value, OPTIONS) and name[0] != "_" and name != "paths":
+                parts = value if isinstance(value, dict) else {"": value}
+                options |= {
+                    f"{name} {part}".strip(): one for part, one in parts.items()
+                }
+        lines += [f"# On {where}" if nowhere else "# All options, of a site nowhere"]
+        lines += [
+            f"{name} = {pformat(value, width=88)}"
+            for name, value in options.items()
+            if nowhere.get(name, "not set") != value
+        ]
+        nowhere = nowhere or options
+    check("\n".join(lines).replace(str(ROOT), "ROOT"), file_regression)

@@ -4,8 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 import two_devices
+from pytest_regressions.file_regression import FileRegressionFixture
 from reading import EVERYTHING, LESSONS, PAGES
+from recorded import check
 from tensor_copies import simulated
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.lessons import takes_times
@@ -138,9 +141,41 @@ def test_agrees_with_other_accounts_of_a_second_device(simulated_device: None) -
     assert sum(confirmed for _, confirmed, _ in cells) > 4 * len(cells)
 
 
+def test_an_edited_device_is_compiled_again_as_recorded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
+    commands = []
+
+    def compile_it(command: list[str | Path], check: bool) -> None:
+        commands.append(" ".join(map(str, command[:-1])))
+        command[-1].touch()
+
+    source = tmp_path / "device.cpp"
+    monkeypatch.setattr(simulated, "SOURCE", source)
+    monkeypatch.setattr(simulated, "COMPILED", tmp_path / "compiled")
+    monkeypatch.setattr(simulated, "compiler", lambda: "g++")
+    monkeypatch.setattr(simulated.subprocess, "run", compile_it)
+    made = []
+    for text in ("first", "first", "other"):
+        source.write_text(text)
+        made.append(simulated._compiled())
+    first, again, other = made
+    assert first == again != other and [one.suffix for one in made] == [".so"] * 3
+    assert sorted(tmp_path.glob("compiled/*")) == sorted({*made})
+    command, _ = commands
+    command = command.replace(str(Path(torch.__file__).parent), "TORCH")
+    command = re.sub(r"(ABI=)[01] ", r"\1IT ", command.replace(str(tmp_path), "ROOM"))
+    check(command.replace(" -", "\n-"), file_regression)
+
+
 def test_only_code_is_given_the_other_name() -> None:
-    written = "on_cuda = x.is_cuda, 'cuda:0'", "torch.version.cuda, CUDA, cudaMalloc"
-    given = "on_standin = x.is_standin, 'standin:0'", written[1]
+    written = (
+        "on_cuda = x.is_cuda, 'cuda:0', cuda_1, f(cuda)",
+        "torch.version.cuda, CUDA, cudaMalloc, barracuda\n\n2",
+    )
+    given = written[0].replace("cuda", "standin"), written[1]
     assert (*map(simulated.with_its_name, written),) == given
 
 

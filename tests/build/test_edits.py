@@ -1,0 +1,216 @@
+"""What is seen of an edit: the next build must give what a clean one would.
+
+The small site is built once. Then everything that makes no page of another title is
+edited at once, so that a page that is written anew hides no other that is not.
+"""
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from pytest_regressions.file_regression import FileRegressionFixture
+from reading import pages_in, soup
+from recorded import check
+from sites import TinySite, new_tiny_site
+from sphinx import addnodes
+from tensor_copies.calls.facts import PROBED
+from tensor_copies.gallery import kept
+from tensor_copies.machines import below, others
+
+SMALL = Path(__file__).with_name("small_site")
+LESSON = "examples/1_first/every_marker.py"
+# Each text stands once in its file; what is put in its place changes no title.
+EDITS = {
+    LESSON: {
+        "No gradient flows back through it.": "No gradient goes back.",
+        "copy.\n": "copy <b>alone</b>.\n",
+        'print("before")': 'print("<i>before</i>")',
+        'tensor_map = "w, z"': 'tensor_map = "z, w"',
+        "total = 0.0": "total = 0.0 * w.detach().sum().item()",
+    },
+    "conf/figures/what_waits.html": {"</code> waits for": "</code> awaits"},
+    "docs/silent_mistakes.md": {
+        "It changes both.": "It changes each.",
+        "a = torch.ones(2)\nb = a[:1]\n": "a = torch.ones(3)\nb = a[:1]\n",
+    },
+    "docs/errors/small.md": {
+        "other <b>words</b>": "other <b>lines</b>",
+        '"a new tensor"': '"another tensor"',
+        "It is old.": "It is out of date.",
+    },
+    "docs/questions/small.md": {"org/t/3": "org/t/4"},
+    "docs/remember.md": {"It stands in CPU memory.": "It stands in other memory."},
+    "docs/index.md": {
+        "It has all that a": "It has each thing that a",
+        "clone\nnumpy\n": "numpy\nclone\n",
+        "view vs reshape": "a view vs a reshape",
+    },
+    "docs/asked.toml": {"a question of a reader": "another question"},
+}
+# What is kept, and the pages of a lesson that is there and of one that is gone.
+LEFT = (
+    *("cells/kept", "lessons/kept", "lessons/1/index.rst", "lessons/1/two.rst"),
+    *("lessons/1/gone.rst", "lessons/1/gone.py.md5", "lessons/1/two.py.md5"),
+)
+CODE = ("lessons/page.py", "errors/kernel.py")
+# What pages show of each other, or of themselves alone.
+SHOWN = {
+    name: name
+    for name in (
+        *("title", "short title", "group of the menu", "label", "question", "path"),
+        *("heading", "description"),
+    )
+}
+
+
+def edit(site: TinySite, edits: dict[str, dict[str, str]]) -> None:
+    """Replace texts in files that have each of them once."""
+    for name, texts in edits.items():
+        path = site.folder / name
+        text = path.read_text(encoding="utf-8")
+        for old, new in texts.items():
+            assert text.count(old) == 1, (name, old)
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+
+
+def well_built(site: TinySite, *command: str) -> None:
+    status, output = site.build(*command)
+    assert status == 0, output
+
+
+def test_a_build_after_edits_gives_what_a_clean_one_does(
+    site: Path, tmp_path: Path
+) -> None:
+    small = new_tiny_site(tmp_path / "small")
+    shutil.copytree(SMALL, small.folder, dirs_exist_ok=True)
+    shutil.copytree(site.parent / "kept", small.folder / "build" / "kept")
+    well_built(small)
+    before = small.published()
+    edit(small, EDITS)
+    well_built(small)
+    after = small.published()
+    # Menus of all pages say which lesson stands where, under which heading.
+    index = small.folder / "examples" / "1_first" / "index.rst"
+    text = index.read_text().replace("Every marker <", "Now it waits <")
+    index.write_text(text.replace("What is the first thing?", "What is new?"))
+    well_built(small)
+    menus = {
+        "\n".join(link.text for link in soup(page).select(".sidebar-tree a"))
+        for page in pages_in(small.html)
+    }
+    assert len(menus) == 1
+    assert "What is new?\nNow it waits\n\N{EM SPACE}What waits" in menus.pop()
+    # Clean, by Sphinx alone, of what the first edits have left.
+    shutil.rmtree(small.folder / "docs" / "auto_examples")
+    shutil.rmtree(small.folder / "build" / "jupyter-cache")
+    for one in (small.folder / "build" / "kept").glob("simulated-*"):
+        one.unlink()
+    shutil.copyfile(SMALL / "examples" / "1_first" / "index.rst", index)
+    other = ("-d", "build/doctrees.other", "docs", "build/other")
+    well_built(small, "-m", "sphinx", "-W", "-c", "conf", *other)
+    clean = small.published("other")
+    assert [one for one in clean | after if clean.get(one) != after.get(one)] == []
+    assert [one for one in after if before.get(one) != after[one]] == []
+
+
+def test_what_an_edit_of_conf_makes_again_as_recorded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
+    """A folder stands for all that is in it, where an edit of each does the same."""
+    monkeypatch.setattr(others, "shows_simulated", lambda: True)
+    lesson = tmp_path / "a.py"
+    lesson.write_text("cuda")
+    makers = {
+        "lessons": kept.BY_LESSONS,
+        "lessons on the simulated device": below._simulated(lesson).code,
+        "cells of pages": kept.BY_PAGES,
+        "probes": PROBED.code,
+    }
+    found = {
+        what: {path for one in code for path in kept.CONF.glob(one)}
+        for what, code in makers.items()
+    }
+    lines, files = [], [one for one in kept.CONF.rglob("*.*") if one.is_file()]
+    for folder in sorted({one.parent for one in files if one.suffix != ".pyc"}):
+        again = {
+            path.name: ", ".join(what for what in found if path in found[what])
+            for path in sorted(files)
+            if path.parent == folder
+        }
+        same = len({*again.values()}) == 1
+        again = {"*": next(iter(again.values()))} if same else again
+        of = folder.relative_to(kept.CONF).as_posix()
+        lines += [f"{of}/{name}: {what}" for name, what in again.items() if what]
+    check("\n".join(lines), file_regression)
+
+
+def test_other_code_throws_away_what_it_gave_as_recorded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
+    made, lines = ["torch 1"], []
+    monkeypatch.setattr(kept, "CONF", conf := tmp_path / "conf")
+    monkeypatch.setattr(kept, "made_by", lambda: made[-1])
+    monkeypatch.setattr(kept, "lesson_scripts", lambda app: ["lessons/1/two"])
+    options = {"gallery_dirs": ["lessons"]}
+    config = {"sphinx_gallery_conf": options, "nb_execution_cache_path": "cells"}
+    page, kernel = (conf / "tensor_copies" / one for one in CODE)
+    edits = {
+        "at first": lambda: None,
+        "nothing": lambda: None,
+        f"an edit of {CODE[0]}": lambda: page.write_text("other"),
+        f"an edit of {CODE[1]}": lambda: kernel.write_text("other"),
+        "another name of it": lambda: kernel.rename(kernel.with_name("k.py")),
+        "another torch": lambda: made.append("torch 2"),
+    }
+    for path in (page, kernel):
+        path.parent.mkdir(parents=True)
+        path.write_text("first")
+    monkeypatch.chdir(tmp_path)
+    for what, edit in edits.items():
+        edit()
+        kept._code.cache_clear()
+        for name in LEFT:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).touch()
+        app = SimpleNamespace(srcdir=tmp_path)
+        kept.forget_what_is_stale(app, SimpleNamespace(**config))
+        lines.append(f"{what}: {[name for name in LEFT if Path(name).exists()]}")
+    kept._code.cache_clear()
+    check("\n".join(lines), file_regression)
+
+
+def env_of(**other: str) -> SimpleNamespace:
+    """Return what Sphinx knows of two pages, as far as others show it."""
+    said = SHOWN | other
+    menu = nodes.bullet_list("", nodes.paragraph(text=said["group of the menu"]))
+    menu += addnodes.toctree(entries=[(said["short title"], "one")])
+    aside = nodes.bullet_list("", nodes.paragraph(text=said["heading"]))
+    labels = {"label": ("one", "anchor", said["label"])}
+    index = {"path": [said["path"]], kept.ELSEWHERE: [said["question"]]}
+    return SimpleNamespace(
+        titles={"one": nodes.title(text=said["title"])},
+        tocs={"index": menu, "one": aside},
+        metadata={"index": index, "one": {"description": said["description"]}},
+        get_domain=lambda name: SimpleNamespace(labels=labels),
+        found_docs={"one", "index"},
+    )
+
+
+@pytest.mark.parametrize("what", SHOWN)
+def test_all_pages_are_written_when_one_shows_another_thing_of_others(
+    what: str,
+) -> None:
+    env = env_of()
+    assert kept.write_all_if_titles_changed(None, env) == []
+    vars(env).update(vars(env_of(**{what: "another"})))
+    is_own = what in ("heading", "description")
+    pages = [] if is_own else ["index", "one"]
+    assert kept.write_all_if_titles_changed(None, env) == pages
+    assert kept.write_all_if_titles_changed(None, env) == []
