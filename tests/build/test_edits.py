@@ -5,6 +5,7 @@ edited at once, so that a page that is written anew hides no other that is not.
 """
 
 import shutil
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,42 +14,14 @@ from docutils import nodes
 from pytest_regressions.file_regression import FileRegressionFixture
 from reading import pages_in, soup
 from recorded import check
-from sites import TinySite, new_tiny_site
+from sites import TinySite, new_tiny_site, rewrite
 from sphinx import addnodes
 from tensor_copies.calls.facts import PROBED
 from tensor_copies.gallery import kept
 from tensor_copies.machines import below, others
 
 SMALL = Path(__file__).with_name("small_site")
-LESSON = "examples/1_first/every_marker.py"
-# Each text stands once in its file; what is put in its place changes no title.
-EDITS = {
-    LESSON: {
-        "No gradient flows back through it.": "No gradient goes back.",
-        "copy.\n": "copy <b>alone</b>.\n",
-        'print("before")': 'print("<i>before</i>")',
-        'tensor_map = "w, z"': 'tensor_map = "z, w"',
-        "total = 0.0": "total = 0.0 * w.detach().sum().item()",
-    },
-    "conf/figures/what_waits.html": {"</code> waits for": "</code> awaits"},
-    "docs/silent_mistakes.md": {
-        "It changes both.": "It changes each.",
-        "a = torch.ones(2)\nb = a[:1]\n": "a = torch.ones(3)\nb = a[:1]\n",
-    },
-    "docs/errors/small.md": {
-        "other <b>words</b>": "other <b>lines</b>",
-        '"a new tensor"': '"another tensor"',
-        "It is old.": "It is out of date.",
-    },
-    "docs/questions/small.md": {"org/t/3": "org/t/4"},
-    "docs/remember.md": {"It stands in CPU memory.": "It stands in other memory."},
-    "docs/index.md": {
-        "It has all that a": "It has each thing that a",
-        "clone\nnumpy\n": "numpy\nclone\n",
-        "view vs reshape": "a view vs a reshape",
-    },
-    "docs/asked.toml": {"a question of a reader": "another question"},
-}
+EDITS = tomllib.loads(SMALL.with_name("edits.toml").read_text("utf-8"))
 # What is kept, and the pages of a lesson that is there and of one that is gone.
 LEFT = (
     *("cells/kept", "lessons/kept", "lessons/1/index.rst", "lessons/1/two.rst"),
@@ -65,18 +38,8 @@ SHOWN = {
 }
 
 
-def edit(site: TinySite, edits: dict[str, dict[str, str]]) -> None:
-    """Replace texts in files that have each of them once."""
-    for name, texts in edits.items():
-        path = site.folder / name
-        text = path.read_text(encoding="utf-8")
-        for old, new in texts.items():
-            assert text.count(old) == 1, (name, old)
-            text = text.replace(old, new)
-        path.write_text(text, encoding="utf-8")
-
-
 def well_built(site: TinySite, *command: str) -> None:
+    """Build the site, which must go well."""
     status, output = site.build(*command)
     assert status == 0, output
 
@@ -85,35 +48,34 @@ def test_a_build_after_edits_gives_what_a_clean_one_does(
     site: Path, tmp_path: Path
 ) -> None:
     small = new_tiny_site(tmp_path / "small")
+    build, index = small.folder / "build", small.folder / "examples/1_first/index.rst"
     shutil.copytree(SMALL, small.folder, dirs_exist_ok=True)
-    shutil.copytree(site.parent / "kept", small.folder / "build" / "kept")
+    shutil.copytree(site.parent / "kept", build / "kept")
     well_built(small)
-    before = small.published()
-    edit(small, EDITS)
+    for name, texts in EDITS.items():
+        for old, new in texts.items():
+            rewrite(small.folder / name, old, new)
     well_built(small)
-    after = small.published()
-    # Menus of all pages say which lesson stands where, under which heading.
-    index = small.folder / "examples" / "1_first" / "index.rst"
-    text = index.read_text().replace("Every marker <", "Now it waits <")
-    index.write_text(text.replace("What is the first thing?", "What is new?"))
+    edited = small.published()
+    # An edit of the list alone: all menus say what it says.
+    rewrite(index, "Every marker <", "Now it waits <")
     well_built(small)
-    menus = {
-        "\n".join(link.text for link in soup(page).select(".sidebar-tree a"))
-        for page in pages_in(small.html)
-    }
-    assert len(menus) == 1
-    assert "What is new?\nNow it waits\n\N{EM SPACE}What waits" in menus.pop()
-    # Clean, by Sphinx alone, of what the first edits have left.
-    shutil.rmtree(small.folder / "docs" / "auto_examples")
-    shutil.rmtree(small.folder / "build" / "jupyter-cache")
-    for one in (small.folder / "build" / "kept").glob("simulated-*"):
+    links = [soup(page).select(".sidebar-tree a") for page in pages_in(small.html)]
+    (menu,) = {"\n".join(link.text for link in one) for one in links}
+    assert "Now it waits\n\N{EM SPACE}What waits" in menu
+    # Clean, by Sphinx alone. The first build of a folder finds no file of MyST-NB's.
+    rewrite(index, "Now it waits <", "Every marker <")
+    for made in ("docs/auto_examples", "build/jupyter-cache"):
+        shutil.rmtree(small.folder / made)
+    for one in build.glob("kept/simulated-*"):
         one.unlink()
-    shutil.copyfile(SMALL / "examples" / "1_first" / "index.rst", index)
-    other = ("-d", "build/doctrees.other", "docs", "build/other")
-    well_built(small, "-m", "sphinx", "-W", "-c", "conf", *other)
+    (style,) = build.glob("staging/_static/mystnb.*.css")
+    (build / "other" / "_static").mkdir(parents=True)
+    shutil.copy(style, build / "other" / "_static")
+    where = ("-c", "conf", "-d", "build/doctrees.other", "docs", "build/other")
+    well_built(small, "-m", "sphinx", "-W", *where)
     clean = small.published("other")
-    assert [one for one in clean | after if clean.get(one) != after.get(one)] == []
-    assert [one for one in after if before.get(one) != after[one]] == []
+    assert [one for one in clean | edited if clean.get(one) != edited.get(one)] == []
 
 
 def test_what_an_edit_of_conf_makes_again_as_recorded(

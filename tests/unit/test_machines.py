@@ -86,7 +86,7 @@ def test_a_key_changes_with_code_and_maps_not_with_prose(tmp_path: Path) -> None
     assert first not in keys_of(tmp_path, lesson("A", drawing, "print(x)"))
 
 
-@pytest.mark.parametrize("what", COMPARED)
+@pytest.mark.parametrize("what", ["texts", "figures", "measured"])
 def test_one_device_may_have_another_name_and_times_vary(what: str) -> None:
     compare = {
         "texts": comparing.same_text,
@@ -149,37 +149,20 @@ def test_a_simulated_run_ends_at_timing(tmp_path: Path, simulated_device: None) 
     assert texts == ["standin", "then"]
 
 
-HERE, THERE = ({"chart": f"<svg>{where}</svg>"} for where in ("here", "there"))
-BLOCKS = {  # code: what it printed and drew here and there
-    "print(1)": (("same", HERE), ("same", HERE)),
-    "print(2)": (("tensor([1.])",), ("tensor([1.], device='cuda:0')",)),
-    "print(3)": (("<b>here</b>", HERE), ("<b>there</b>", HERE)),
-    "print(4)": (("took 3 ms",), ("took 5 ms",)),
-    "print(5)": (("took 3 ms", HERE), ("took 5 ms", HERE, THERE)),
-    "print(6)": (("stale",), ("of other code",)),
-    "print(7)": (("one",), ("",)),
-    "print(8)": (("",), ("text above\na | b\n1 | 2",)),
-    "print(9)": (("same", HERE), ("same", THERE)),
-    "print(10)": (("", HERE), ("", THERE)),
-    "perf_counter()": (("here",), ("there",)),
-}
-
-
 def test_what_differs_is_below_as_recorded(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     file_regression: FileRegressionFixture,
 ) -> None:
     script = tmp_path / "a.py"
-    first, *rest = BLOCKS
+    rows = COMPARED["blocks"]
+    first, *rest = (row["code"] for row in rows)
     script.write_text(lesson("A", first, "\n# %%\n# Then\n\n".join(rest)))
-    blocks, lines = keyed_blocks(script), []
-    given = [
-        asdict(Block("old" if here == ("stale",) else key, text, figures))
-        for (key, _), (here, (text, *figures)) in zip(
-            blocks, BLOCKS.values(), strict=True
-        )
-    ]
+    drawn = [[one.split() for one in row.get("drawn", ["", ""])] for row in rows]
+    blocks, lines, given = keyed_blocks(script), [], []
+    for (key, _), row, (_, there) in zip(blocks, rows, drawn, strict=True):
+        figures = [{"chart": f"<svg>{one}</svg>"} for one in there]
+        given.append(asdict(Block(row.get("key", key), row["there"], figures)))
     recorded = Recording(CUDA, "2026-01-01", {"a": given}), Recording(APPLE, "2026")
     without = SimpleNamespace(value=lambda: given)
     monkeypatch.setattr(others, "recordings", lambda: recorded)
@@ -187,11 +170,11 @@ def test_what_differs_is_below_as_recorded(
     monkeypatch.setattr(below, "lesson_scripts", lambda app: {"a": script})
     monkeypatch.setattr(below, "_simulated", lambda script: without)
     elsewhere = below.Elsewhere(SimpleNamespace(env=SimpleNamespace(docname="a")))
-    for (_, block), (code, (here, _)) in zip(blocks, BLOCKS.items(), strict=True):
-        printed = [nodes.literal_block(text=here[0])] if here[0] else []
-        drawn = [nodes.raw("", one["chart"], format="html") for one in here[1:]]
-        boxes = elsewhere.boxes(block.lineno, block.content, printed, drawn)
-        lines += [f"{code}: {here}", *(box.pformat("  ") for box in boxes)]
+    for (_, block), row, (charts, _) in zip(blocks, rows, drawn, strict=True):
+        printed = [nodes.literal_block(text=one) for one in [row["here"]] if one]
+        here = [nodes.raw("", f"<svg>{one}</svg>", format="html") for one in charts]
+        boxes = elsewhere.boxes(block.lineno, block.content, printed, here)
+        lines += [f"{row}", *(box.pformat("  ") for box in boxes)]
     file_regression.check("\n".join(lines) + "\n")
 
 
