@@ -97,17 +97,22 @@ def test_what_an_edit_of_conf_makes_again_as_recorded(
         what: {path for one in code for path in kept.CONF.glob(one)}
         for what, code in makers.items()
     }
-    lines, files = [], [one for one in kept.CONF.rglob("*.*") if one.is_file()]
+    lines, files = [], sorted(one for one in kept.CONF.rglob("*.*") if one.is_file())
     for folder in sorted({one.parent for one in files if one.suffix != ".pyc"}):
+        among = [one for one in files if one.parent == folder]
         again = {
-            path.name: ", ".join(what for what in found if path in found[what])
-            for path in sorted(files)
-            if path.parent == folder
+            one.name: [what for what in found if one in found[what]] for one in among
         }
-        same = len({*again.values()}) == 1
-        again = {"*": next(iter(again.values()))} if same else again
+        first, *more = again.values()
+        again = {"*": first} if all(one == first for one in more) else again
         of = folder.relative_to(kept.CONF).as_posix()
-        lines += [f"{of}/{name}: {what}" for name, what in again.items() if what]
+        lines += [
+            f"{of}/{one}: {', '.join(what)}" for one, what in again.items() if what
+        ]
+    monkeypatch.setattr(kept, "version", lambda package: package)
+    monkeypatch.setattr(kept, "this_machine", lambda: "the machine")
+    monkeypatch.setattr(kept, "compiler", lambda: "its compiler")
+    lines.append(f"all of these: {kept.made_by.__wrapped__()}")
     check("\n".join(lines), file_regression)
 
 
@@ -166,13 +171,9 @@ def env_of(**other: str) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize("what", SHOWN)
-def test_all_pages_are_written_when_one_shows_another_thing_of_others(
-    what: str,
-) -> None:
+def test_all_pages_are_written_where_others_show_an_edit(what: str) -> None:
     env = env_of()
     assert kept.write_all_if_titles_changed(None, env) == []
     vars(env).update(vars(env_of(**{what: "another"})))
-    is_own = what in ("heading", "description")
-    pages = [] if is_own else ["index", "one"]
+    pages = [] if what in ("heading", "description") else ["index", "one"]
     assert kept.write_all_if_titles_changed(None, env) == pages
-    assert kept.write_all_if_titles_changed(None, env) == []

@@ -11,6 +11,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from reading import EVERYTHING, LESSONS, PAGES
 from recorded import check
 from tensor_copies import simulated
+from tensor_copies.gallery import machine
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.lessons import takes_times
 from tensor_copies.gallery.pages import cells
@@ -108,3 +109,7 @@ def test_it_needs_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
     assert not simulated.is_wanted()
+    monkeypatch.setattr(machine.shutil, "which", lambda name: name)
+    assert machine.compiler() == "g++"
+    monkeypatch.setenv("CXX", "another")
+    assert machine.compiler() == "another"
