@@ -97,3 +97,10 @@ def new_tiny_site(folder: Path) -> TinySite:
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(INDEX.format("auto_examples/index"))
     return TinySite(folder)
+
+
+def rewrite(path: Path, old: str, new: str) -> None:
+    """Replace a text in a file that has it."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))

@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from reading import soup
-from sites import INDEX, TinySite, computing_page, lesson, new_tiny_site
+from reading import pages_in, soup
+from sites import INDEX, TinySite, computing_page, lesson, new_tiny_site, rewrite
 
 pytestmark = pytest.mark.slow
 LESSONS, PAGES = ("one", "two", "three"), ("computes", "counts")
@@ -64,17 +64,17 @@ def fails(site: TinySite, *said: str) -> str:
     return output
 
 
-def rewrite(path: Path, old: str, new: str) -> None:
-    """Replace a text in a file that has it."""
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
 def take_away(site: TinySite, page: str) -> None:
     """Remove a page that the index lists."""
     (site.folder / "docs" / f"{page}.md").unlink()
     rewrite(site.folder / "docs" / "index.md", f"\n{page}", "")
+
+
+def versions_of_the_style(site: TinySite) -> set[str]:
+    """Return the addresses that pages have of a style, without the way to it."""
+    style = 'link[href*="site.css"]'
+    links = [soup(page).select_one(style)["href"] for page in pages_in(site.html)]
+    return {link.rpartition("/")[2] for link in links}
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +195,14 @@ def test_nothing_changed_runs_nothing_and_writes_no_page(site: TinySite) -> None
 def test_an_edit_runs_that_lesson_and_that_page_alone(site: TinySite) -> None:
     rewrite(site.folder / "examples" / "1_first" / "two.py", "bold", "brave")
     rewrite(site.folder / "docs" / "counts.md", "bold", "brave")
+    # Of a style all pages have the address, with what tells its versions apart.
+    before = versions_of_the_style(site)
+    with (site.folder / "conf" / "static" / "site.css").open("a") as style:
+        style.write("/* another one */")
     assert well_built(site) == ["counts", "two"]
     for page in (site.page("two"), site.html / "counts.html"):
         assert "\n<b>brave</b>" in soup(page).get_text()
+    assert len(before) == len(versions_of_the_style(site) - before) == 1
 
 
 def test_another_torch_runs_everything_again(site: TinySite, tmp_path: Path) -> None:
@@ -220,9 +225,3 @@ def test_what_is_gone_leaves_the_site_which_is_swapped_whole(site: TinySite) -> 
     assert well_built(site) == []
     assert not re.search("two|counts|stray", "\n".join(site.published()))
     assert not list(site.html.parent.glob("html.*"))
-
-
-def test_sphinx_alone_makes_the_same_pages(site: TinySite) -> None:
-    sphinx = ("-m", "sphinx", "-W", "-c", "conf", "-d", "build/doctrees.other")
-    assert well_built(site, *sphinx, "docs", "build/other") == []
-    assert site.published("other") == site.published()

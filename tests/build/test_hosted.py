@@ -2,18 +2,30 @@
 
 import os
 import re
+import sys
+import tomllib
 from pathlib import Path
-from urllib.parse import parse_qs, urljoin, urlsplit
+from pprint import pformat
+from runpy import run_path
+from urllib.parse import unquote_plus, urljoin, urlsplit
 
 import pytest
-from reading import pages_in, soup
+from pytest_regressions.file_regression import FileRegressionFixture
+from reading import ROOT, pages_in, soup
+from recorded import check
 from sites import TinySite, lesson, new_tiny_site
+from tensor_copies.gallery import kept
 from tensor_copies.gallery.machine import this_machine
 
 ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
 HOSTED = {"SITE_URL": ADDRESS.rstrip("/"), "SITE_REPOSITORY": REPOSITORY}
+TOLD = """link[rel=canonical], meta[property], meta[name=robots], a[rel=edit],
+    p.stamp a, .actions a"""
+OPTIONS = str | bool | int | list | tuple | dict
 LESSON = "auto_examples/1_first/one"
+HOSTS = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))
+SETS = ("PYTHONPATH", "IPYTHONDIR", "KINETO_LOG_LEVEL")  # what conf.py sets for others
 
 
 def build(site: TinySite, **said: str) -> None:
@@ -33,18 +45,22 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
     return tiny
 
 
-def test_the_sitemap_has_the_canonical_addresses(hosted: TinySite) -> None:
-    listed = re.findall("<loc>(.+?)</loc>", (hosted.html / "sitemap.xml").read_text())
-    pages = {path: soup(path) for path in pages_in(hosted.html)}
-    canonical = [
-        page.select_one('link[rel="canonical"]')["href"]
-        for page in pages.values()
-        if not page.select('meta[name="robots"][content="noindex"]')
-    ]
-    assert sorted(listed) == sorted(canonical)
-    assert f"{ADDRESS}{LESSON}.html" in listed
-    (preview,) = pages[hosted.page("one")].select('meta[property="og:image"]')
-    assert preview["content"] == f"{ADDRESS}_static/card.png"
+def test_what_is_said_to_machines_as_recorded(
+    hosted: TinySite, file_regression: FileRegressionFixture
+) -> None:
+    """Where each page is and leads to; what search engines and others read."""
+    lines = []
+    for path in pages_in(hosted.html):
+        lines += ["", path.relative_to(hosted.html).as_posix()]
+        for tag in soup(path).select(TOLD):
+            name = tag.get("property") or tag.get("name") or tag.get("rel", tag.text)
+            value = tag.get("href", tag.get("content"))
+            lines.append(f"  {name}: {unquote_plus(value)}")
+    for name in ("sitemap.xml", "llms.txt", f"{LESSON}.md"):
+        text = (hosted.html / name).read_text(encoding="utf-8")
+        lines += ["", f"{name}:", text.replace("><", ">\n<")]
+    text = "\n".join(lines).replace(str(this_machine()), "MACHINE")
+    check(text.replace(this_machine().in_sentence, "THIS MACHINE"), file_regression)
 
 
 def test_the_404_page_works_at_any_depth(hosted: TinySite) -> None:
@@ -61,40 +77,6 @@ def test_the_404_page_works_at_any_depth(hosted: TinySite) -> None:
     assert page.html["data-content_root"] == "/some/path/"
 
 
-def test_a_page_leads_to_its_source_and_to_a_report(hosted: TinySite) -> None:
-    sources = {
-        "index": "docs/index.md",
-        "auto_examples/1_first/index": "examples/1_first/index.rst",
-        LESSON: "examples/1_first/one.py",
-    }
-    for name, source in sources.items():
-        (edit,) = soup(hosted.html / f"{name}.html").select('a[rel="edit"]')
-        assert edit["href"] == f"{REPOSITORY}/edit/main/{source}"
-    page = soup(hosted.page("one"))
-    (link,) = page.select("p.stamp > a[href*=issues]")
-    address, _, query = link["href"].partition("?")
-    said = parse_qs(query)
-    assert (address, said["title"]) == (f"{REPOSITORY}/issues/new", ["One: "])
-    assert f"Page: {ADDRESS}{LESSON}.html\nRan on" in said["body"][0]
-    assert f"Machine: {this_machine()}" in said["body"][0]
-    (link,) = page.select('.actions a[href^="https://colab"]')
-    assert link["href"].endswith("/github/OWNER/NAME/blob/notebooks/1_first/one.ipynb")
-
-
-def test_machines_read_each_page_as_markdown(hosted: TinySite) -> None:
-    listed = (hosted.html / "llms.txt").read_text()
-    pages = re.findall(r"(?m)^- \[.+\]\((.+)\): .", listed)
-    paths = [page.removeprefix(ADDRESS) for page in pages]
-    assert f"{LESSON}.md" in paths and "index.md" in paths
-    for path in paths:
-        page = soup(hosted.html / path.replace(".md", ".html"))
-        (link,) = page.select("p.stamp a.as-markdown")
-        assert link["href"] == Path(path).name
-        text = (hosted.html / path).read_text(encoding="utf-8")
-        assert text.startswith("# ") and text.count("```") % 2 == 0
-    assert "```text\n1\n```" in (hosted.html / f"{LESSON}.md").read_text()
-
-
 def test_dev_leads_to_the_stable_version(hosted: TinySite, tmp_path: Path) -> None:
     assert not soup(hosted.html / "index.html").select(".announcement")
     dev = hosted.copy_to(tmp_path / "dev")
@@ -104,3 +86,32 @@ def test_dev_leads_to_the_stable_version(hosted: TinySite, tmp_path: Path) -> No
         assert page.select_one(".announcement a")["href"] == ADDRESS
         assert page.select('meta[name="robots"][content="noindex"]')
     assert not (dev.html / "sitemap.xml").exists()
+
+
+def test_the_options_as_recorded(
+    monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(kept, "hash_of", lambda *patterns, extra=(): (*patterns, extra))
+    monkeypatch.setattr(kept, "made_by", lambda: "what made it")
+    nowhere, lines = {}, []
+    for where, variables in HOSTS.items():
+        for name in {*SETS}.union(*HOSTS.values()):
+            monkeypatch.setenv(name, variables.get(name, ""))
+        found = run_path(str(ROOT / "conf" / "conf.py"))
+        found["html_context"].pop("site_icon")
+        options = {name: os.environ[name] for name in SETS}
+        for name, value in found.items():
+            if isinstance(value, OPTIONS) and name[0] != "_" and name != "paths":
+                parts = value if isinstance(value, dict) else {"": value}
+                options |= {
+                    f"{name} {part}".strip(): one for part, one in parts.items()
+                }
+        lines += [f"# On {where}" if nowhere else "# All options, of a site nowhere"]
+        lines += [
+            f"{name} = {pformat(value, width=88)}"
+            for name, value in options.items()
+            if nowhere.get(name, "not set") != value
+        ]
+        nowhere = nowhere or options
+    check("\n".join(lines).replace(str(ROOT), "ROOT"), file_regression)

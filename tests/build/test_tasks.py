@@ -1,43 +1,75 @@
 """The tasks of noxfile.py, and the pages that name them."""
 
+import os
 import re
 import shutil
-import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import nox
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
 from reading import ROOT
+from recorded import check
 
 TASKS = {"docs", "live", "tests", "unit", "lint", "record", "lock", "links", "clean"}
 PATHS = re.compile(r"`((?:\.github|conf|docs|examples|tests)/[\w./-]*)`")
+# What a folder has before `nox -s clean`.
+FILES = (
+    *("build/html/index.html", "build/kept/a.json", "build/staging/a.html"),
+    *("build/torch.txt", "docs/auto_examples/1_basics/a.rst", "docs/index.md"),
+)
 
 
-def nox(*arguments: str, folder: Path = ROOT) -> str:
-    """Run nox without an environment of its own; return what it said."""
-    command = [sys.executable, "-m", "nox", "--no-venv", *arguments]
-    return subprocess.check_output(command, cwd=folder, text=True)
+class Told:
+    """In the place of a session of nox: it keeps what it is asked to do."""
+
+    def __init__(self, backend: str, *posargs: str) -> None:
+        self.venv_backend, self.posargs, self.told = backend, posargs, []
+
+    def install(self, *packages: str) -> None:
+        """Tell what is installed."""
+        self.told.append(f"  install {' '.join(packages)}")
+
+    def run(self, *command: str, **options: object) -> str:
+        """Tell a command; return what it says."""
+        words = ["PYTHON" if word == sys.executable else word for word in command]
+        self.told.append(f"  {' '.join(words)}".rstrip())
+        self.told += [f"    {name}: {value}" for name, value in options.items()]
+        return "one==1\n"
 
 
-def test_each_task_says_what_it_does() -> None:
-    found = re.findall(r"(?m)^[-*] ([\w-]+) -> \S", nox("--list"))
-    assert {*found} == TASKS | {"environment"}
-
-
-def test_a_live_build_waits_for_no_file_that_it_writes() -> None:
-    ignored = re.search(r'"--re-ignore", r"(.+?)"', (ROOT / "noxfile.py").read_text())
-    for path in ("docs/auto_examples/1_basics/a.rst", "conf/__pycache__/conf.pyc"):
-        assert re.search(ignored[1], path), path
-
-
-def test_clean_spares_the_published_site(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "noxfile.py", tmp_path)
-    spared = {"build/html/index.html", "docs/index.md"}
-    for name in (*spared, "build/kept/a.json", "docs/auto_examples/1_basics/a.rst"):
+def test_what_each_task_does_as_recorded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
+    for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    nox("-s", "clean", folder=tmp_path)
-    files = (path for path in tmp_path.glob("[bd]*/**/*") if path.is_file())
-    assert {path.relative_to(tmp_path).as_posix() for path in files} == spared
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UV_TORCH_BACKEND", "another")
+    monkeypatch.delenv("UV_TORCH_BACKEND")
+    groups = "dependency_groups", lambda _, name: [f"(the group {name})"]
+    monkeypatch.setattr(nox.project, *groups)
+    spec = spec_from_file_location("noxfile", ROOT / "noxfile.py")
+    spec.loader.exec_module(tasks := module_from_spec(spec))
+    options = nox.options
+    lines = [f"by itself: {options.sessions}, {options.default_venv_backend}"]
+    lines += [f"UV_TORCH_BACKEND: {os.environ['UV_TORCH_BACKEND']}"]
+    for name, task in nox.registry.get().items():
+        kind = f"{task.venv_backend}, {task.reuse_venv}, {task.requires}"
+        lines += ["", f"{name}: {task.__doc__} ({kind})"]
+        for backend, *given in (("uv",), ("uv", "-k", "one"), ("none",)):
+            tasks.environment.func(session := Told(backend, *given))
+            task.func(session)
+            lines += [f" {backend} {given}", *session.told]
+    left = sorted(path for path in Path().rglob("*") if path.is_file())
+    lines += ["", "After all of them:", *map(str, left)]
+    lines += ["", "constraints.txt:", Path("constraints.txt").read_text()]
+    check("\n".join(lines).replace(str(tmp_path), "FOLDER"), file_regression)
 
 
 def test_what_the_readme_and_the_pages_for_maintainers_name_exists() -> None:

@@ -1,13 +1,16 @@
 """What other machines give: run, kept, compared with ours, put below it."""
 
+import os
 import re
 import textwrap
+import tomllib
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
+from pytest_regressions.file_regression import FileRegressionFixture
 from reading import LESSONS, ROOT
 from sites import lesson
 from tensor_copies.figures import drawn_figure, figures_of
@@ -16,15 +19,44 @@ from tensor_copies.gallery.machine import Machine
 from tensor_copies.machines import below, comparing, others, recording
 from tensor_copies.machines.recording import Block, Recording, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
+from tensor_copies.web import frame, machines
 
 CUDA = Machine("cuda", "Test Card 9", "2.11.0+cu128", "2.4.0", "3.12.3")
+INTEL = Machine("cpu", "Core(TM) i7 @ 2.60GHz", "2.13.0+cpu", "2.1.0", "3.11.14")
+APPLE = Machine("cpu", "Apple M9", "2.13.0", "2.5.1", "3.13.0rc1")
+NO_GPU = {"device_kind": "simulated", "device_name": "no GPU"}
+COMPARED = tomllib.loads(Path(__file__).with_name("compared.toml").read_text("utf-8"))
 
 
-def test_a_machine_has_a_name_for_a_file_a_label_and_a_sentence() -> None:
-    assert CUDA.name == "cuda-test-card-9-torch-2.11.0-cu128-numpy-2.4.0-py-3.12"
-    assert CUDA.label == "CUDA (Test Card 9), torch 2.11.0, Python 3.12"
-    assert CUDA.in_sentence == "CUDA (Test Card 9) with torch 2.11.0"
-    assert "simulated device" in recording.simulated_machine().in_sentence
+def test_what_is_said_of_machines_as_recorded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
+    """Their names; the list of them; what the foot of a page says of this one."""
+    recorded = Recording(CUDA, "2026-01-02"), Recording(APPLE, "2025-12-31")
+    lines = []
+    for one in (CUDA, INTEL, APPLE, replace(INTEL, **NO_GPU)):
+        lines += [one.name, f"  {one.label}", f"  on {one.in_sentence}", f"  {one}"]
+    for module in (frame, machines, recording):
+        monkeypatch.setattr(module, "this_machine", lambda: INTEL)
+    assert recording.simulated_machine() == replace(INTEL, **NO_GPU)
+    for among in ((), recorded):
+        for shown in (True, False):
+            monkeypatch.setattr(machines, "recordings", lambda among=among: among)
+            monkeypatch.setattr(machines, "shows_simulated", lambda shown=shown: shown)
+            items = machines.Machines.run(None)[0]
+            lines += ["", *(f"- {item.astext()}" for item in items)]
+    note = tmp_path / "lesson.py.md5"
+    note.touch()
+    os.utime(note, (noon := 1_767_268_800, noon))  # on the first day of 2026
+    pages = {"lesson": {}, "cells": {}, "atlas": {"atlas_probed": "2025-02-03"}}
+    pages |= {"plain": {}}
+    ran = {"cells": {"exec_data": {"mtime": noon + 86400 * 40}}}
+    env = SimpleNamespace(metadata=pages, nb_metadata=ran)
+    app = SimpleNamespace(env=env, srcdir=tmp_path)
+    lines += ["", *(f"{page}: {frame._stamp(app, page)}" for page in pages)]
+    file_regression.check("\n".join(lines) + "\n")
 
 
 def test_a_recording_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,46 +86,18 @@ def test_a_key_changes_with_code_and_maps_not_with_prose(tmp_path: Path) -> None
     assert first not in keys_of(tmp_path, lesson("A", drawing, "print(x)"))
 
 
-ON_CPU, ON_CUDA = "y tensor([5.])", "y tensor([5.], device='cuda:0')"
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (ON_CPU, ON_CUDA, True),
-        (f"{ON_CPU}\n{ON_CPU}", f"{ON_CUDA}\n{ON_CPU}", False),  # two devices
-        (f"{ON_CPU}{ON_CPU}", f"{ON_CUDA}{ON_CUDA.replace('cuda:0', 'cpu')}", False),
-        ("y tensor([5.])", "y tensor([6.], device='cuda:0')", False),
-        ("device cpu", "device cuda:0", False),
-        ("device meta", "device standin", True),  # each in the place of a GPU
-    ],
-)
-def test_one_device_may_have_another_name(one: str, other: str, same: bool) -> None:
-    assert comparing.same_text(one, other) is same
-
-
-def test_a_figure_of_one_device_may_be_of_another() -> None:
-    said = "x is 4 bytes on {}. y is 4 bytes on {}.".format
-    assert comparing.same_figure(said("cpu", "cpu"), said("cuda:0", "cuda:0"))
-    assert not comparing.same_figure(said("cpu", "cpu"), said("cuda", "cpu"))
-    row = '<path stroke="var(--line-{})">'.format
-    assert comparing.same_figure(row("1, #0060b0"), row("2, #b84500"))
-
-
-@pytest.mark.parametrize(
-    ("code", "output", "measured"),
-    [
-        ("start = time.perf_counter()", "", True),
-        ("print(seen)", "clone 12 \N{MICRO SIGN}s, 3 ns", True),
-        ("print(ratio)", "1.7 times as long", True),
-        ("print(seen)", "in microseconds: 4", True),
-        ("print(share)", "wait = False, share = 97%", True),
-        ("print(z.nbytes)", "4 bytes, 2 storages, sizes 4 MiB", False),
-        ("s[0] = 5.0", "s = tensor([5.])", False),
-    ],
-)
-def test_what_was_measured_is_known(code: str, output: str, measured: bool) -> None:
-    assert comparing.is_measured(code, output) is measured
+@pytest.mark.parametrize("what", ["texts", "figures", "measured"])
+def test_one_device_may_have_another_name_and_times_vary(what: str) -> None:
+    compare = {
+        "texts": comparing.same_text,
+        "figures": comparing.same_figure,
+        "measured": comparing.is_measured,
+    }
+    for row in COMPARED[what]:
+        *two, same = row.values()
+        assert compare[what](*two) is same, row
+        if what != "measured":
+            assert compare[what](*two[::-1]) is same, row
 
 
 def given(script: Path, simulated: bool) -> list[Block]:
@@ -145,38 +149,33 @@ def test_a_simulated_run_ends_at_timing(tmp_path: Path, simulated_device: None) 
     assert texts == ["standin", "then"]
 
 
-BLOCKS = {  # code: what it printed here and there
-    "# sphinx_gallery_setup = True\nprint(1)": ("on cpu", "on cuda"),
-    "print(2)": ("same", "same"),
-    "print(3)": ("<b>here</b>", "<b>there</b>"),
-    "print(4)": ("took 3 ms", "took 5 ms"),
-    "print(5)": ("stale", "of other code"),
-}
-
-
-def test_what_differs_is_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_differs_is_below_as_recorded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
     script = tmp_path / "a.py"
-    first, *rest = BLOCKS
+    rows = COMPARED["blocks"]
+    first, *rest = (row["code"] for row in rows)
     script.write_text(lesson("A", first, "\n# %%\n# Then\n\n".join(rest)))
-    blocks, prints = keyed_blocks(script), BLOCKS.values()
-    theirs = [
-        asdict(Block("old" if here == "stale" else key, there))
-        for (key, _), (here, there) in zip(blocks, prints, strict=True)
-    ]
-    recorded = Recording(CUDA, "2026-01-01", {"a": theirs})
-    monkeypatch.setattr(others, "recordings", lambda: (recorded,))
+    drawn = [[one.split() for one in row.get("drawn", ["", ""])] for row in rows]
+    blocks, lines, given = keyed_blocks(script), [], []
+    for (key, _), row, (_, there) in zip(blocks, rows, drawn, strict=True):
+        figures = [{"chart": f"<svg>{one}</svg>"} for one in there]
+        given.append(asdict(Block(row.get("key", key), row["there"], figures)))
+    recorded = Recording(CUDA, "2026-01-01", {"a": given}), Recording(APPLE, "2026")
+    without = SimpleNamespace(value=lambda: given)
+    monkeypatch.setattr(others, "recordings", lambda: recorded)
+    monkeypatch.setattr(others, "simulated_machine", lambda: replace(INTEL, **NO_GPU))
     monkeypatch.setattr(below, "lesson_scripts", lambda app: {"a": script})
-    app = SimpleNamespace(env=SimpleNamespace(docname="a"))
-    elsewhere, boxes = below.Elsewhere(app), []
-    for (_, block), (here, _) in zip(blocks, prints, strict=True):
-        text = nodes.literal_block(text=here)
-        boxes.append(elsewhere.boxes(block.lineno, block.content, [text], []))
-    # The setup is none of those that a page asks for (lessons/page.py).
-    (box,) = boxes[2]
-    label, output = (node.astext() for node in box)
-    assert label == "On CUDA (Test Card 9) with torch 2.11.0"
-    assert output == "<b>there</b>"
-    assert boxes[1] == boxes[3] == boxes[4] == []
+    monkeypatch.setattr(below, "_simulated", lambda script: without)
+    elsewhere = below.Elsewhere(SimpleNamespace(env=SimpleNamespace(docname="a")))
+    for (_, block), row, (charts, _) in zip(blocks, rows, drawn, strict=True):
+        printed = [nodes.literal_block(text=one) for one in [row["here"]] if one]
+        here = [nodes.raw("", f"<svg>{one}</svg>", format="html") for one in charts]
+        boxes = elsewhere.boxes(block.lineno, block.content, printed, here)
+        lines += [f"{row}", *(box.pformat("  ") for box in boxes)]
+    file_regression.check("\n".join(lines) + "\n")
 
 
 def test_cuda_is_not_simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

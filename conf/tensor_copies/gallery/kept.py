@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from jupyter_cache import get_cache
+from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -174,11 +175,14 @@ def remove_pages_that_are_gone(
 
 def write_all_if_titles_changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return all pages if what they show of each other changed, such as a title."""
-    now = key_of(
-        repr(sorted((page, str(title)) for page, title in env.titles.items())),
-        repr(sorted(env.toctree_includes.items())),
-        repr(sorted(env.get_domain("std").labels.items())),
-        repr(sorted((page, one.get(ELSEWHERE)) for page, one in env.metadata.items())),
+    elsewhere = (ELSEWHERE, "path")
+    shown = (
+        env.titles.items(),
+        # The menu: short titles, their order, and headings as its groups.
+        [(page, one) for page, one in env.tocs.items() if one.next_node(toctree)],
+        env.get_domain("std").labels.items(),
+        [(page, [*map(one.get, elsewhere)]) for page, one in env.metadata.items()],
     )
+    now = key_of(*(repr(sorted((of, str(one)) for page, one in of)) for of in shown))
     before, env.shown_of_others = getattr(env, "shown_of_others", now), now
     return sorted(env.found_docs) if before != now else []

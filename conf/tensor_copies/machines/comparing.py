@@ -12,7 +12,7 @@ from tensor_copies.gallery.lessons import takes_times
 from tensor_copies.simulated import NAME
 
 PRETENDED = re.compile(rf"\b(?:cuda|{NAME}|meta)(?::0)?\b")
-DEVICE = re.compile(r",\s+device='[\w:]+'")
+DEVICE = re.compile(r",\s+device='([\w:]+)'")
 TENSOR = re.compile(r"\btensor\(")
 # In the words of a map.
 PLACED = re.compile(r"(?: The memory is)? on (cpu|cuda)\b\.?")
