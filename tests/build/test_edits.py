@@ -1,7 +1,7 @@
 """What is seen of an edit: the next build must give what a clean one would.
 
-The small site is built once. Then everything that makes no page of another title is
-edited at once, so that a page that is written anew hides no other that is not.
+The small site is built once, and again after an edit of what all pages show. Then all
+else is edited at once: no page is written anew because of what another one shows.
 """
 
 import shutil
@@ -52,19 +52,19 @@ def test_a_build_after_edits_gives_what_a_clean_one_does(
     shutil.copytree(SMALL, small.folder, dirs_exist_ok=True)
     shutil.copytree(site.parent / "kept", build / "kept")
     well_built(small)
-    for name, texts in EDITS.items():
-        for old, new in texts.items():
-            rewrite(small.folder / name, old, new)
-    well_built(small)
-    edited = small.published()
-    # An edit of the list alone: all menus say what it says.
+    # Of an edit of the list all menus say what it says.
+    rewrite(small.folder / "docs/asked.toml", "of a reader", "of another one")
     rewrite(index, "Every marker <", "Now it waits <")
     well_built(small)
     links = [soup(page).select(".sidebar-tree a") for page in pages_in(small.html)]
     (menu,) = {"\n".join(link.text for link in one) for one in links}
     assert "Now it waits\n\N{EM SPACE}What waits" in menu
+    for name, texts in EDITS.items():
+        for old, new in texts.items():
+            rewrite(small.folder / name, old, new)
+    well_built(small)
+    edited = small.published()
     # Clean, by Sphinx alone. The first build of a folder finds no file of MyST-NB's.
-    rewrite(index, "Now it waits <", "Every marker <")
     for made in ("docs/auto_examples", "build/jupyter-cache"):
         shutil.rmtree(small.folder / made)
     for one in build.glob("kept/simulated-*"):

@@ -39,7 +39,7 @@ PAGE, LINKS = (f"tensor_copies/lessons/{name}.py" for name in ("page", "code_lin
 BY_LESSONS = (*MAPS, GALLERY, PAGE, LINKS, "tensor_copies/figures/*.*")
 BY_PAGES = (*MAPS, GALLERY, "tensor_copies/errors/*.py", "tensor_copies/simulated/*")
 # What other pages show of a page, by its name among the facts of that page.
-ELSEWHERE = "shown_elsewhere"
+OF_OTHERS = (ELSEWHERE := "shown_elsewhere", "path")
 
 
 def hash_of(*patterns: str, extra: object = ()) -> str:
@@ -175,13 +175,12 @@ def remove_pages_that_are_gone(
 
 def write_all_if_titles_changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return all pages if what they show of each other changed, such as a title."""
-    elsewhere = (ELSEWHERE, "path")
     shown = (
         env.titles.items(),
         # The menu: short titles, their order, and headings as its groups.
         [(page, one) for page, one in env.tocs.items() if one.next_node(toctree)],
         env.get_domain("std").labels.items(),
-        [(page, [*map(one.get, elsewhere)]) for page, one in env.metadata.items()],
+        [(page, [*map(one.get, OF_OTHERS)]) for page, one in env.metadata.items()],
     )
     now = key_of(*(repr(sorted((of, str(one)) for page, one in of)) for of in shown))
     before, env.shown_of_others = getattr(env, "shown_of_others", now), now
