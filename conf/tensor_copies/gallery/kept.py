@@ -182,6 +182,6 @@ def write_all_if_titles_changed(app: Sphinx, env: BuildEnvironment) -> list[str]
         env.get_domain("std").labels.items(),
         [(page, [*map(one.get, OF_OTHERS)]) for page, one in env.metadata.items()],
     )
-    now = key_of(*(repr(sorted((of, str(one)) for page, one in of)) for of in shown))
+    now = key_of(*(repr(sorted((of, str(one)) for of, one in part)) for part in shown))
     before, env.shown_of_others = getattr(env, "shown_of_others", now), now
     return sorted(env.found_docs) if before != now else []
