@@ -18,6 +18,7 @@
     `color ${colour(style.color)}`, `background ${colour(style.backgroundColor)}`,
     `border ${colour(style.borderLeftColor)}`, `opacity ${style.opacity}`,
     `weight ${style.fontWeight}`, `line ${style.textDecorationLine}`, `cursor ${style.cursor}`,
+    `space ${style.whiteSpace}`,
     ...["before", "after"].map((place) => `${place} ${getComputedStyle(one, `::${place}`).content}`),
   ].filter((said) => !/ (?:none|normal|auto|1|400)$/.test(said)).join(", ");
 }

@@ -82,6 +82,10 @@ for step in range(4):
     loss = (w * step).sum()
     loss.backward()
     total += loss.item()
+try:
+    w[0] = 1.0
+except RuntimeError:
+    print("w stays as it is")
 print(total)
 assert total == 36
 # sphinx_gallery_not_simulated = True
