@@ -160,7 +160,7 @@ def env_of(**other: str) -> SimpleNamespace:
     menu += addnodes.toctree(entries=[(said["short title"], "one")])
     aside = nodes.bullet_list("", nodes.paragraph(text=said["heading"]))
     labels = {"label": ("one", "anchor", said["label"])}
-    index = {"path": [said["path"]], kept.ELSEWHERE: [said["question"]]}
+    index = {"path": [said["path"]], "questions": [said["question"]]}
     return SimpleNamespace(
         titles={"one": nodes.title(text=said["title"])},
         tocs={"index": menu, "one": aside},

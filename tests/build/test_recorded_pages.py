@@ -1,9 +1,7 @@
 """What a reader gets of a small site, as it was when somebody looked at it.
 
 The site is in ``small_site/``, what a reader does in a browser in ``scenes.txt``, which
-scenes.py plays; what is recorded is in the folder beside this file.
-What changed on purpose is recorded by ``nox -s tests -- -k recorded --force-regen``:
-look at each difference, and at the page in a browser, before you commit it.
+scenes.py plays; what is recorded is in the folder beside this file (recorded.py).
 """
 
 import copy

@@ -13,8 +13,7 @@ from tensor_copies.calls.facts import facts
 from tensor_copies.calls.words import after_write, facts_of, headline
 from tensor_maps.atlas.calls import CALLS, STATES, chains, code_of
 
-CODE, HEAD = ".explorer-code", ".explorer-headline"
-TYPED = ".explorer-typed"
+CODE, HEAD, TYPED = (f".explorer-{part}" for part in ("code", "headline", "typed"))
 SHOWN = 4  # facts of one lane
 
 

@@ -38,8 +38,8 @@ GALLERY = "tensor_copies/gallery/*.py"
 PAGE, LINKS = (f"tensor_copies/lessons/{name}.py" for name in ("page", "code_links"))
 BY_LESSONS = (*MAPS, GALLERY, PAGE, LINKS, "tensor_copies/figures/*.*")
 BY_PAGES = (*MAPS, GALLERY, "tensor_copies/errors/*.py", "tensor_copies/simulated/*")
-# What other pages show of a page, by its name among the facts of that page.
-OF_OTHERS = (ELSEWHERE := "shown_elsewhere", "path")
+# What other pages show of a page, by its names among the facts of that page.
+ELSEWHERE = ("questions", "path")
 
 
 def hash_of(*patterns: str, extra: object = ()) -> str:
@@ -180,7 +180,7 @@ def write_all_if_titles_changed(app: Sphinx, env: BuildEnvironment) -> list[str]
         # The menu: short titles, their order, and headings as its groups.
         [(page, one) for page, one in env.tocs.items() if one.next_node(toctree)],
         env.get_domain("std").labels.items(),
-        [(page, [*map(one.get, OF_OTHERS)]) for page, one in env.metadata.items()],
+        [(page, [*map(one.get, ELSEWHERE)]) for page, one in env.metadata.items()],
     )
     now = key_of(*(repr(sorted((of, str(one)) for of, one in part)) for part in shown))
     before, env.shown_of_others = getattr(env, "shown_of_others", now), now

@@ -14,7 +14,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import docname_join
 
-from tensor_copies.gallery.kept import ELSEWHERE
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.page import take_assertions
 from tensor_copies.markup import SENTENCE, code_in, fold, with_code
@@ -29,7 +28,7 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
     page, sections = app.env.docname, [*doctree.findall(nodes.section)]
     if page.startswith(FOLDER) and page != INDEX:
         asked = [_question(page, section) for section in sections[1:]]
-        app.env.metadata[page][ELSEWHERE] = asked
+        app.env.metadata[page]["questions"] = asked
     elif page.startswith(MESSAGES):
         for section in sections:
             if section[0].astext() == MORE:
@@ -72,7 +71,7 @@ def list_questions(app: Sphinx, doctree: nodes.document, page: str) -> None:
     beside = nodes.bullet_list(classes=["question-list"])
     for theme in app.env.toctree_includes.get(INDEX, ()):
         rows, uri = beside.copy(), app.builder.get_relative_uri(page, theme)
-        for one in app.env.metadata[theme][ELSEWHERE]:
+        for one in app.env.metadata[theme]["questions"]:
             words, to = code_in(one["heading"]), f"{uri}#{one['anchor']}"
             link = nodes.reference("", "", *words, refuri=to, internal=True)
             row = nodes.list_item("", nodes.paragraph("", "", link))
