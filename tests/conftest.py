@@ -81,13 +81,11 @@ def simulated_device() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def as_on_any_machine() -> None:
-    """Let no program colour what it says, and have forks begin with torch, as a build.
-
-    An optimizer imports the compiler, for two seconds.
-    """
+    """Let no program colour what it says, and have forks begin as those of a build."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
-    isolation.PROCESSES.set_forkserver_preload(["torch", "numpy", isolation.COMPILER])
+    preloaded = *isolation.PRELOADED, isolation.COMPILER, "IPython", "reading"
+    isolation.PROCESSES.set_forkserver_preload([*preloaded])
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,27 +1,20 @@
-"""What is seen of an edit: the next build must give what a clean one would.
+"""What an edit makes again: of our code, and of what pages show of each other.
 
-The small site is built once, and again after an edit of what all pages show. Then all
-else is edited at once: no page is written anew because of what another one shows.
+That a build after edits gives what a clean one does, test_recorded_pages.py proves.
 """
 
-import shutil
-import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
 from pytest_regressions.file_regression import FileRegressionFixture
-from reading import pages_in, soup
 from recorded import check
-from sites import TinySite, new_tiny_site, rewrite
 from sphinx import addnodes
 from tensor_copies.calls.facts import PROBED
 from tensor_copies.gallery import kept
 from tensor_copies.machines import below, others
 
-SMALL = Path(__file__).with_name("small_site")
-EDITS = tomllib.loads(SMALL.with_name("edits.toml").read_text("utf-8"))
 # What is kept, and the pages of a lesson that is there and of one that is gone.
 LEFT = (
     *("cells/kept", "lessons/kept", "lessons/1/index.rst", "lessons/1/two.rst"),
@@ -36,46 +29,6 @@ SHOWN = {
         *("heading", "description"),
     )
 }
-
-
-def well_built(site: TinySite, *command: str) -> None:
-    """Build the site, which must go well."""
-    status, output = site.build(*command)
-    assert status == 0, output
-
-
-def test_a_build_after_edits_gives_what_a_clean_one_does(
-    site: Path, tmp_path: Path
-) -> None:
-    small = new_tiny_site(tmp_path / "small")
-    build, index = small.folder / "build", small.folder / "examples/1_first/index.rst"
-    shutil.copytree(SMALL, small.folder, dirs_exist_ok=True)
-    shutil.copytree(site.parent / "kept", build / "kept")
-    well_built(small)
-    # Of an edit of the list all menus say what it says.
-    rewrite(small.folder / "docs/asked.toml", "of a reader", "of another one")
-    rewrite(index, "Every marker <", "Now it waits <")
-    well_built(small)
-    links = [soup(page).select(".sidebar-tree a") for page in pages_in(small.html)]
-    (menu,) = {"\n".join(link.text for link in one) for one in links}
-    assert "Now it waits\n\N{EM SPACE}What waits" in menu
-    for name, texts in EDITS.items():
-        for old, new in texts.items():
-            rewrite(small.folder / name, old, new)
-    well_built(small)
-    edited = small.published()
-    # Clean, by Sphinx alone. The first build of a folder finds no file of MyST-NB's.
-    for made in ("docs/auto_examples", "build/jupyter-cache"):
-        shutil.rmtree(small.folder / made)
-    for one in build.glob("kept/simulated-*"):
-        one.unlink()
-    (style,) = build.glob("staging/_static/mystnb.*.css")
-    (build / "other" / "_static").mkdir(parents=True)
-    shutil.copy(style, build / "other" / "_static")
-    where = ("-c", "conf", "-d", "build/doctrees.other", "docs", "build/other")
-    well_built(small, "-m", "sphinx", "-W", *where)
-    clean = small.published("other")
-    assert [one for one in clean | edited if clean.get(one) != edited.get(one)] == []
 
 
 def test_what_an_edit_of_conf_makes_again_as_recorded(

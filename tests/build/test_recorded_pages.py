@@ -1,4 +1,4 @@
-"""What a reader gets of a small site, as it was when somebody looked at it.
+"""What a reader gets of a small site, as it was when somebody looked at it; its edits.
 
 The site is in ``small_site/``, what a reader does in a browser in ``scenes.txt``, which
 scenes.py plays; what is recorded is in the folder beside this file (recorded.py).
@@ -8,6 +8,7 @@ import copy
 import json
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,10 @@ import pytest
 import torch
 from conftest import opened, served
 from pytest_regressions.file_regression import FileRegressionFixture
-from reading import soup
+from reading import pages_in, soup
 from recorded import as_lines, check
 from scenes import play, scenes_in
-from sites import TinySite, new_tiny_site
+from sites import TinySite, new_tiny_site, rewrite
 from tensor_maps.steps.viewer import steps_page
 
 pytestmark = [
@@ -43,20 +44,28 @@ ELSEWHERE = (
     "article > section:not(#all-pages), script:not([src]), body > svg, label svg, "
     ".theme-toggle-container, .back-to-top, .related-pages svg, .bottom-of-page"
 )
+EDITS = tomllib.loads(SMALL.with_name("edits.toml").read_text("utf-8"))
 SCENES = scenes_in(SMALL.with_name("scenes.txt"))
 STEPS = "_static/steps/1_first/every_marker.js"
 
 
 @pytest.fixture(scope="module")
-def small(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(site: Path, tmp_path_factory: pytest.TempPathFactory) -> TinySite:
     """Build the small site, with what the probes of the whole site have seen."""
-    made: TinySite = new_tiny_site(tmp_path_factory.mktemp("small") / "site")
+    made = new_tiny_site(tmp_path_factory.mktemp("small") / "site")
     shutil.copytree(SMALL, made.folder, dirs_exist_ok=True)
-    shutil.copytree(site.parent / "kept", made.folder / "build" / "kept")
-    status, output = made.build()
-    assert status == 0, output
-    (made.html / "saved.html").write_text(steps_page(played(made.html)), "utf-8")
-    return made.html
+    for one in ("kept", "simulated"):
+        shutil.copytree(site.parent / one, made.folder / "build" / one)
+    well_built(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def small(built: TinySite) -> Path:
+    """Return a copy of the pages, which stays as they were built at first."""
+    html = shutil.copytree(built.html, built.folder / "first")
+    (html / "saved.html").write_text(steps_page(played(html)), "utf-8")
+    return html
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +73,12 @@ def sites(small: Path, address: str) -> Iterator[dict[str, str]]:
     """Serve the small site; return its address and that of the whole one."""
     with served(small) as here:
         yield {"open": here, "whole": address}
+
+
+def well_built(site: TinySite, *command: str) -> None:
+    """Build the site, which must go well."""
+    status, output = site.build(*command)
+    assert status == 0, output
 
 
 def played(html: Path) -> dict[str, Any]:
@@ -130,3 +145,34 @@ def test_what_a_reader_sees(
 ) -> None:
     with opened(browser) as go:
         check("\n".join(play(SCENES[name], sites, go)), file_regression)
+
+
+def test_a_build_after_edits_gives_what_a_clean_one_does(
+    small: Path, built: TinySite
+) -> None:
+    """First all menus change, then all else: no page is written because of others."""
+    build, index = built.folder / "build", built.folder / "examples/1_first/index.rst"
+    # Of an edit of the list all menus say what it says.
+    rewrite(built.folder / "docs/asked.toml", "of a reader", "of another one")
+    rewrite(index, "Every marker <", "Now it waits <")
+    well_built(built)
+    links = [soup(page).select(".sidebar-tree a") for page in pages_in(built.html)]
+    (menu,) = {"\n".join(link.text for link in one) for one in links}
+    assert "Now it waits\n\N{EM SPACE}What waits" in menu
+    for name, texts in EDITS.items():
+        for old, new in texts.items():
+            rewrite(built.folder / name, old, new)
+    well_built(built)
+    edited = built.published()
+    # Clean, by Sphinx alone. The first build of a folder finds no file of MyST-NB's.
+    for made in ("docs/auto_examples", "build/jupyter-cache"):
+        shutil.rmtree(built.folder / made)
+    for one in build.glob("kept/simulated-*"):
+        one.unlink()
+    (style,) = build.glob("staging/_static/mystnb.*.css")
+    (build / "other" / "_static").mkdir(parents=True)
+    shutil.copy(style, build / "other" / "_static")
+    where = ("-c", "conf", "-d", "build/doctrees.other", "docs", "build/other")
+    well_built(built, "-m", "sphinx", "-W", *where)
+    clean = built.published("other")
+    assert [one for one in clean | edited if clean.get(one) != edited.get(one)] == []

@@ -1,21 +1,20 @@
 """Error messages and silent mistakes: read as a reader does, and cured again.
 
-The cures are run by a fresh Python that knows nothing of the code that makes the pages.
+The cures are run by cured.py, which knows nothing of the code that makes the pages.
 """
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from bs4 import Tag
+from cured import signs_of
 from docutils import nodes
 from docutils.utils import new_document
 from IPython.core.interactiveshell import InteractiveShell
-from reading import PATIENCE, ROOT, soup
+from reading import ROOT, soup
 from sphinx.errors import ExtensionError
 from tensor_copies.errors import messages, pairs
 from tensor_copies.gallery.isolation import in_fresh_process
@@ -26,64 +25,6 @@ ANCHORS = (ROOT / "tests" / "truth" / "error_anchors.txt").read_text("utf-8").sp
 CAUSE = ":scope > p:not(.seen-by)"
 PARTS = ("h2", ".stream", CAUSE, ".cures ol > li", ".foot > details")
 NO_MESSAGE = "(no message with torch"  # an older one than the tag of the cell says
-# Runs the cells of a page as a reader would, and gives the code of each cure and its
-# sign: seen by a write, and asked of autograd.
-RUN = """
-import ast, contextlib, io, json, sys, textwrap, types, warnings
-import numpy as np, torch
-
-def values(one):
-    return one.detach().tolist() if isinstance(one, torch.Tensor) else one.tolist()
-
-def sign(subject, result):
-    if not all(isinstance(one, torch.Tensor | np.ndarray) for one in (subject, result)):
-        return None
-    if result is subject:
-        return "itself"
-    if "meta" in f"{subject} {result}":
-        return None
-    signs = []
-    if getattr(subject, "requires_grad", False):
-        asked = getattr(result, "requires_grad", False)
-        got = asked and torch.autograd.grad(result.sum(), subject, allow_unused=True)
-        signs = ["flows" if got and got[0] is not None else "stops"]
-    if isinstance(result, np.ndarray) and not result.flags.writeable:
-        return None  # DLPack before torch 2.9
-    old, inference = values(subject), getattr(result, "is_inference", bool)()
-    with torch.inference_mode() if inference else torch.no_grad():
-        result[(0,) * result.ndim] = 77
-    return "-".join(["copies" if values(subject) == old else "shares", *signs])
-
-def value_of(code, names):
-    *before, last = ast.parse(code).body
-    if not isinstance(last, ast.Expr):
-        return exec(code, names)
-    exec(compile(ast.Module(before, []), "cure", "exec"), names)
-    return eval(ast.unparse(last), names)
-
-def cures(subject, ranked, wrong=(), *, folk=(), setup=None, away=False):
-    if setup is None:
-        setup = ast.unparse(ast.parse(raising).body[:-1])
-    for code in map(textwrap.dedent, (*ranked, *wrong)):
-        names = {**space}
-        try:
-            exec(setup, names)
-            seen = sign(names.get(subject), value_of(code, names))
-        except Exception as error:
-            seen = "raises " + type(error).__name__
-        rows.append([code.strip(), None if away else seen])
-
-sys.modules["tensor_copies.errors.kernel"] = types.SimpleNamespace(cures=cures)
-warnings.simplefilter("ignore")
-space, rows, raising = {"__name__": "__main__"}, [], ""
-for tags, code in json.load(sys.stdin):
-    is_entry = {"raises-exception", "warning"} & {*tags}
-    raising = code if is_entry else raising
-    with contextlib.redirect_stdout(io.StringIO()):
-        with contextlib.suppress(Exception) if is_entry else contextlib.nullcontext():
-            exec(code, space)
-print(json.dumps(rows))
-"""
 
 
 def entries_of(site: Path, page: Path) -> list[Tag]:
@@ -96,16 +37,11 @@ def message_of(entry: Tag) -> str:
 
 @pytest.mark.parametrize("page", SOURCES, ids=lambda page: page.stem)
 def test_fresh_python_sees_the_signs(page: Path, site: Path, tmp_path: Path) -> None:
-    given = json.dumps([(cell.tags, cell.code) for cell in cells(page)]).encode()
-    command = [sys.executable, "-c", RUN]
-    done = subprocess.run(
-        command, input=given, capture_output=True, cwd=tmp_path, timeout=PATIENCE
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    given = [(cell.tags, cell.code) for cell in cells(page)]
+    rows = in_fresh_process(signs_of, given, tmp_path)
     entries = entries_of(site, page)
     kinds = ".cures ol > li", ".cures ul > li"
     cards = [one for entry in entries for kind in kinds for one in entry.select(kind)]
-    rows = json.loads(done.stdout.splitlines()[-1])
     for card, (code, seen) in zip(cards, rows, strict=True):
         assert card.select_one("pre").get_text().strip() == re.sub(r"\n\w+$", "", code)
         is_wrong = card.parent.name == "ul"

@@ -26,7 +26,6 @@ FEWEST = 55  # questions with answers, of lessons and of the page that tests a r
 PAGES = {name: lesson.path for name, lesson in LESSONS.items()
          if ".. predict:: " in lesson.text}  # fmt: skip
 PAGES["self_check"] = SITE / "self_check.html"
-isolation.PROCESSES.set_forkserver_preload([*isolation.PRELOADED])
 
 
 def asked(name: str) -> list[Tag]:

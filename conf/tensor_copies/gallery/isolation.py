@@ -10,6 +10,7 @@ them.
 """
 
 import faulthandler
+import gc
 import random
 import sys
 import warnings
@@ -58,6 +59,7 @@ def in_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _limit_time() -> None:
+    gc.freeze()  # no collection goes through what the server has imported
     faulthandler.enable()
     faulthandler.dump_traceback_later(TIME_LIMIT, exit=True)
 

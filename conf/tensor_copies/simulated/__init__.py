@@ -75,19 +75,19 @@ def _compiled() -> Path:
 
     folder = Path(torch.__file__).parent
     headers = folder / "include"
-    command = [
+    options = [
         *("-std=c++20", "-O0", "-fPIC", "-shared"),
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
         "-DAT_PER_OPERATOR_HEADERS",  # else torch's headers include all operators
-        *(f"-I{headers}", f"-I{headers}/torch/csrc/api/include", str(SOURCE)),
+        *(f"-I{headers}", f"-I{headers}/torch/csrc/api/include"),
         *(f"-L{folder}/lib", "-ltorch_cpu", "-lc10"),
     ]
-    made_from = repr([torch.__version__, command, SOURCE.read_text(encoding="utf-8")])
+    made_from = repr([torch.__version__, options, SOURCE.read_text(encoding="utf-8")])
     name = hashlib.sha256(made_from.encode()).hexdigest()[:16]
     if not (library := COMPILED / f"{name}.so").exists():
         COMPILED.mkdir(parents=True, exist_ok=True)
         fresh = COMPILED / f"{name}.{os.getpid()}"  # others may compile it, too
-        subprocess.run([compiler(), *command, "-o", fresh], check=True)
+        subprocess.run([compiler(), SOURCE, *options, "-o", fresh], check=True)
         fresh.replace(library)
     return library
 
