@@ -34,6 +34,7 @@ def test_a_printed_page_has_the_answers_and_no_menu(visit: Any, scripts: bool) -
     a4 = {"width": 700, "height": 900}  # within its margins
     page = visit(DETACH, java_script_enabled=scripts, viewport=a4)
     page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("document.body.dataset.theme = 'dark'")  # as the switch does
     page.locator(f"{ANSWER} pre").first.wait_for(state="visible")
     for part in (".sidebar-drawer", ".toc-drawer", ".skip-to-content", "button.copy"):
         assert not page.locator(part).first.is_visible(), part

@@ -64,6 +64,7 @@ def test_an_error_shows_no_frame_of_ours() -> None:
 
 def test_names_items_attributes_closures_and_caches_lead_to_a_memory() -> None:
     x, cache, net = torch.ones(10), {"a": [0]}, torch.nn.Sequential(torch.nn.Module())
+    _private = x
     part, array = x[1:], x.numpy()
     cache["a"] += [x]
     net[0].seen, net[0].weight = [x], torch.nn.Parameter(x)
@@ -75,7 +76,7 @@ def test_names_items_attributes_closures_and_caches_lead_to_a_memory() -> None:
     unit.__qualname__, y = "unit", unit(x)
     other, cached = ": a tensor that shares its memory", "the cache of unit (lru_cache)"
     assert {*holders(x).texts} >= {
-        *("x (here)", f"part (here){other}", f"array (here){other}"),
+        *("x (here)", "_private (here)", f"part (here){other}", f"array (here){other}"),
         *("cache['a'][1] (here)", "net.0.seen[0] (here)", "net.0.mean (here)"),
         *("hook.__closure__[0].cell_contents (here)", f"net.0.weight (here){other}"),
         cached,

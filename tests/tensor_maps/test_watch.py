@@ -396,9 +396,9 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any, monkeypatch: Any) -> None
         return heard.out + heard.err
 
     shown("%load_ext tensor_maps\n%reload_ext tensor_maps\nimport torch, asyncio, sys")
-    heard = shown("%%steps mine\nw = torch.ones(2)\nz = w[:1]\n7 * 6", 42)
+    heard = shown("%%steps a title of mine\nw = torch.ones(2)\nz = w[:1]\n7 * 6", 42)
     assert heard.count("2  z = w[:1]           z shares w's memory") == 1
-    assert heard.endswith("\ntitle mine\n")
+    assert heard.endswith("\ntitle a title of mine\n")
     heard = shown("%%steps\nawait asyncio.sleep(0)\na = torch.ones(3)\na += 1")
     assert "a now holds [2, 2, 2]" in heard
     shown("%%steps\ndef one(x):\n    return x + 1 / 0\n")
@@ -409,3 +409,4 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any, monkeypatch: Any) -> None
     assert "SyntaxError" in shown("%%steps\nx = 1 +")
     heard = shown("%%steps\n!echo hello\n%timeit -n1 -r1 1+1\nprint('p')")
     assert "hello" in heard and "p\n" in heard
+    assert gc.isenabled()

@@ -4,15 +4,18 @@ import os
 import re
 import textwrap
 import tomllib
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from docutils import nodes
 from pytest_regressions.file_regression import FileRegressionFixture
 from reading import LESSONS, ROOT
 from sites import lesson
+from tensor_copies import record
 from tensor_copies.figures import drawn_figure, figures_of
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.machine import Machine
@@ -67,6 +70,23 @@ def test_a_recording_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert recording.load(other.save()) == other
     Recording(recording.this_machine(), "2026-01-01").save()
     assert recording.recordings.__wrapped__() == (other,)  # ours is on the page
+
+
+def test_what_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "RECORDINGS", tmp_path / "recordings")
+    monkeypatch.setattr(record, "CONF", tmp_path / "conf")
+    monkeypatch.setattr(record, "scripts", lambda: [Path("1_first/clone.py")])
+
+    def ran(function: Callable, *asked: Any) -> list[str]:
+        return [function.__name__, str(asked[0])]
+
+    monkeypatch.setattr(record, "in_fresh_process", ran)
+    record.main()
+    (written,) = (tmp_path / "recordings").glob("*.json")
+    seen = recording.load(written)
+    assert seen.machine == recording.this_machine()
+    assert seen.lessons == {"clone": ["run_lesson", "1_first/clone.py"]}
+    assert seen.calls == ["probe_all", "False"]
 
 
 def keys_of(folder: Path, text: str) -> list[str]:

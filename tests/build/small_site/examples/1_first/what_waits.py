@@ -76,7 +76,7 @@ print("a line | that is alone\nand text\nname | says\nb | <i> 1\nc | 2")
 # More. `From a page <https://pytorch.org>`_
 
 for at in range(5):
-    plt.plot([1, 10], [1 + at, 100], label=f"line {at}")
+    plt.plot([1, 10], [1 + at, 100 - at], label=f"line {at}")
 plt.yscale("log")
 plt.title("Five take <b> & c.")
 plt.ylabel("ms")
