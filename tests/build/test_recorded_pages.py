@@ -50,7 +50,9 @@ STEPS = "_static/steps/1_first/every_marker.js"
 
 
 @pytest.fixture(scope="module")
-def built(site: Path, tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+def built(
+    site: Path, simulated_device: None, tmp_path_factory: pytest.TempPathFactory
+) -> TinySite:
     """Build the small site, with what the probes of the whole site have seen."""
     made = new_tiny_site(tmp_path_factory.mktemp("small") / "site")
     shutil.copytree(SMALL, made.folder, dirs_exist_ok=True)

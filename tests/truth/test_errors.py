@@ -36,7 +36,7 @@ def message_of(entry: Tag) -> str:
 
 
 @pytest.mark.parametrize("page", SOURCES, ids=lambda page: page.stem)
-def test_fresh_python_sees_the_signs(page: Path, site: Path, tmp_path: Path) -> None:
+def test_a_fresh_process_sees_the_signs(page: Path, site: Path, tmp_path: Path) -> None:
     given = [(cell.tags, cell.code) for cell in cells(page)]
     rows = in_fresh_process(signs_of, given, tmp_path)
     entries = entries_of(site, page)
