@@ -40,6 +40,7 @@ def test_a_printed_page_has_the_answers_and_no_menu(visit: Any, scripts: bool) -
         assert not page.locator(part).first.is_visible(), part
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    assert page.evaluate("getComputedStyle(document.body).colorScheme") == "light"
     root = "document.documentElement"
     assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
 

@@ -393,6 +393,7 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any, monkeypatch: Any) -> None
     def shown(cell: str, result: object = None) -> str:
         assert shell.run_cell(cell).result == result
         heard = capsys.readouterr()
+        assert gc.isenabled()
         return heard.out + heard.err
 
     shown("%load_ext tensor_maps\n%reload_ext tensor_maps\nimport torch, asyncio, sys")
@@ -409,4 +410,3 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any, monkeypatch: Any) -> None
     assert "SyntaxError" in shown("%%steps\nx = 1 +")
     heard = shown("%%steps\n!echo hello\n%timeit -n1 -r1 1+1\nprint('p')")
     assert "hello" in heard and "p\n" in heard
-    assert gc.isenabled()
