@@ -84,7 +84,9 @@ def as_on_any_machine() -> None:
     """Let no program colour what it says, and have forks begin as those of a build."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
-    preloaded = *isolation.PRELOADED, isolation.COMPILER, "IPython", "reading"
+    preloaded = {*isolation.PRELOADED, isolation.COMPILER, "IPython", "reading"}
+    # With torch 2.6 it looks for CUDA, which no fork can have then, not even a fake.
+    preloaded.remove("torch.utils.benchmark")
     isolation.PROCESSES.set_forkserver_preload([*preloaded])
 
 
