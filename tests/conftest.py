@@ -85,7 +85,7 @@ def as_on_any_machine() -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
     preloaded = {*isolation.PRELOADED, isolation.COMPILER, "IPython", "reading"}
-    # With torch 2.6 it looks for CUDA, which no fork can have then, not even a fake.
+    # It looks for CUDA, if torch was built with it: no fork can have a fake one then.
     preloaded.remove("torch.utils.benchmark")
     isolation.PROCESSES.set_forkserver_preload([*preloaded])
 
