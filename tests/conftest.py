@@ -84,10 +84,11 @@ def as_on_any_machine() -> None:
     """Let no program colour what it says, and have forks begin as those of a build."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
-    preloaded = {*isolation.PRELOADED, isolation.COMPILER, "IPython", "reading"}
-    # It looks for CUDA, if torch was built with it: no fork can have a fake one then.
-    preloaded.remove("torch.utils.benchmark")
-    isolation.PROCESSES.set_forkserver_preload([*preloaded])
+    # torch.utils.benchmark looks for CUDA, if torch was built with it: no fork can have
+    # a fake one then.
+    preloaded = [one for one in isolation.PRELOADED if "benchmark" not in one]
+    preloaded += [isolation.COMPILER, "IPython", "reading"]
+    isolation.PROCESSES.set_forkserver_preload(preloaded)
 
 
 @pytest.fixture(scope="module", autouse=True)

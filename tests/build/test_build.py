@@ -26,6 +26,14 @@ torch.set_default_dtype(torch.float64)
 builtins.left = True
 print("<b>bold</b>")"""
 TABLE = """print("call | time\\n<b>bold</b> | 3")"""
+# A lesson that never comes to its end, and what is said of it.
+ENDING = {
+    "ends": ("import os\nos._exit(3)", r"one\.py ended its process"),
+    "hangs": (
+        "while True:\n    pass",
+        r'(?s)1_first/one\.py", line [78]\b.*one\.py ended its process or took too lon',
+    ),
+}
 
 
 def built(site: TinySite, *command: str, **variables: str) -> tuple[int, str]:
@@ -102,11 +110,12 @@ def test_text_from_a_run_is_no_markup(kept: TinySite) -> None:
         assert soup(page).get_text().count("<b>bold</b>") == times
 
 
-def test_a_lesson_that_hangs_is_named(site: TinySite) -> None:
-    site.write_lessons({"one.py": lesson("one", "while True:\n    pass")})
+@pytest.mark.parametrize("how", ENDING)
+def test_a_lesson_that_ends_its_process_is_named(how: str, site: TinySite) -> None:
+    code, said = ENDING[how]
+    site.write_lessons({"one.py": lesson("one", code)})
     isolation = site.folder / "conf" / "tensor_copies" / "gallery" / "isolation.py"
     rewrite(isolation, "TIME_LIMIT = 600", "TIME_LIMIT = 5")
-    said = r'(?s)1_first/one\.py", line [78]\b.*one\.py ended its process or took'
     assert "reading sources" not in fails(site, said)
 
 

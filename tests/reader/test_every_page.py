@@ -30,8 +30,8 @@ LESSON = re.compile(r"auto_examples/\w+/(?!index)")
 # All but the page that is shown at any depth: it has no host's root here.
 FOUND = [one.relative_to(SITE).as_posix() for one in pages_in(SITE)]
 PAGES = [page for page in FOUND if page != "404.html"]
-# A page of each kind. Others have the same looks, and the same around their article: of
-# these axe is asked here alone, which takes most of its time.
+# A page of each kind. Others have the same styles, and the same around their article:
+# axe is asked of both on these and the Atlas alone, since that takes most of its time.
 EACH_KIND = [
     *("index", "search", "self_check", "silent_mistakes", "article", "cheat_sheet"),
     *("errors/gradients", "questions/memory", "auto_examples/1_basics/detach"),

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from reading import EVERYTHING
 from tensor_copies import simulated
 from tensor_copies.calls.facts import facts
 from tensor_copies.gallery.isolation import in_fresh_process
@@ -43,15 +42,10 @@ class Heard:
 
 
 def hear() -> list[Heard]:
-    """Ask a witness about every record of rows, and of each third chain of their calls.
-
-    One code makes the records of all chains. With TEST_EVERYTHING=1 all are asked for.
-    """
+    """Ask a witness about every record of rows and chains."""
     data, asked = facts(), []
     rows = {call.code: call for call in data.calls.values()}
-    chains = [code for code in data.codes if code not in rows]
-    codes = [*rows, *chains[:: 1 if EVERYTHING else 3]]
-    for code, state, away in product(codes, ALL_STATES, (False, True)):
+    for code, state, away in product(data.codes, ALL_STATES, (False, True)):
         given = TABLE["given"]["device"] if "(device)" in code else ""
         call = rows.get(code, Call(code, code, given=given))
         record = data.record(code, state, away)

@@ -54,11 +54,11 @@ def in_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
     ``BrokenProcessPool`` if the process ends early or takes longer than
     :data:`TIME_LIMIT`: then Python's own words say where it was.
     """
-    with ProcessPoolExecutor(1, PROCESSES, _limit_time) as pool:
+    with ProcessPoolExecutor(1, PROCESSES, _begin_process) as pool:
         return pool.submit(function, *arguments).result()
 
 
-def _limit_time() -> None:
+def _begin_process() -> None:
     gc.freeze()  # no collection goes through what the server has imported
     faulthandler.enable()
     faulthandler.dump_traceback_later(TIME_LIMIT, exit=True)
