@@ -92,7 +92,7 @@ def play(
             if page.url.split("?")[0].split("#")[0] not in where:
                 before = []  # nothing of another page
             where = page.url
-            yield f"  at {where.removeprefix(address)}"
+            yield f"  at {where.removeprefix(address):.300}"
         yield from changes(before, now)
         before = now
 

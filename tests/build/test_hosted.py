@@ -21,7 +21,7 @@ ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
 HOSTED = {"SITE_URL": ADDRESS.rstrip("/"), "SITE_REPOSITORY": REPOSITORY}
 TOLD = """link[rel=canonical], meta[property], meta[name=robots], a[rel=edit],
-    p.stamp a, .actions a"""
+    p.stamp a, .actions a, .highlight-sh pre"""
 OPTIONS = str | bool | int | list | tuple | dict
 LESSON = "auto_examples/1_first/one"
 HOSTS = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))
@@ -41,6 +41,8 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
     """Build a tiny site that knows where it is hosted."""
     tiny = new_tiny_site(tmp_path_factory.mktemp("hosted") / "tiny")
     tiny.write_lessons({"one.py": lesson("One", "print(1)")})
+    with (tiny.folder / "docs" / "index.md").open("a") as index:
+        index.write("\n```{install-line}\n```\n")
     build(tiny)
     return tiny
 
@@ -54,7 +56,7 @@ def test_what_is_said_to_machines_as_recorded(
         lines += ["", path.relative_to(hosted.html).as_posix()]
         for tag in soup(path).select(TOLD):
             name = tag.get("property") or tag.get("name") or tag.get("rel", tag.text)
-            value = tag.get("href", tag.get("content"))
+            value = tag.get("href", tag.get("content", ""))
             lines.append(f"  {name}: {unquote_plus(value)}")
     for name in ("sitemap.xml", "llms.txt", f"{LESSON}.md"):
         text = (hosted.html / name).read_text(encoding="utf-8")

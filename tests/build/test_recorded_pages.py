@@ -34,6 +34,7 @@ PAGES = (
     *("auto_examples/index", "auto_examples/1_first/index", LESSON, OTHER),
     *("questions/index", "glossary", "machines", "genindex"),
 )
+AROUND = ("index", LESSON, "search", "questions/small", "remember")
 DATA = ("_static/search_index.js", "_static/messages.js")
 TAKEN = (
     *("every_marker.md", "every_marker.py", "every_marker.ipynb", "what_waits.ipynb"),
@@ -93,7 +94,7 @@ def test_a_page(page: str, small: Path, file_regression: FileRegressionFixture) 
     check(as_lines(soup(small / f"{page}.html").article), file_regression)
 
 
-@pytest.mark.parametrize("name", ["index", LESSON, "search", "questions/small"])
+@pytest.mark.parametrize("name", AROUND)
 def test_what_stands_around_a_page(
     name: str, small: Path, file_regression: FileRegressionFixture
 ) -> None:

@@ -153,11 +153,12 @@ def test_a_program_has_its_table_and_a_sound_picture(
     picture = drawn(named)
     for name in named:
         assert name in colours_of(picture) and name in picture.get("aria-label", "")
+    shown.width = 280
     shown.save(tmp_path / "map.SVG")  # which needs no page
     saved = (tmp_path / "map.SVG").read_text(encoding="utf-8")
     for variable in set(re.findall(r"var\((--[\w-]+)", saved)):
         assert saved.count(f"{variable}:") == 2, variable
-    ElementTree.fromstring(saved)
+    assert float(ElementTree.fromstring(saved).get("width", "")) <= 280
 
 
 @pytest.mark.parametrize("batch", range(4))

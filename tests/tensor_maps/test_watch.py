@@ -335,6 +335,8 @@ def test_what_is_printed_is_heard_once_and_has_a_limit() -> None:
     data = long.data()["steps"]
     assert len(data[0]["printed"]) == 20_000
     assert "10,001 more characters were printed" in data[0]["note"]
+    (after,) = Steps().run("print('x' * 30_000)\nprint('y')").data()["steps"][1:]
+    assert "note" not in after
 
 
 def test_forms_of_with() -> None:

@@ -11,6 +11,7 @@ from tensor_copies.markup import TEMPLATES
 
 WIDTH = 360.0
 TOP, HEIGHT = -70, 200  # of the frame that all pictures have, so that none jumps
+_drawn: dict[str, str] = {}  # most calls look like others, and to draw takes longest
 
 
 def draw(call: Call, observed: dict[str, Any], error: str = "") -> str:
@@ -29,14 +30,16 @@ def draw(call: Call, observed: dict[str, Any], error: str = "") -> str:
     two = len(observed["storages"]) > 1 and not error and call.values != "other"
     copies = [(call.subject, "y")] if two else []
     raises = {"y": error} if error else {}
-    names = [call.subject, "y"]
-    drawing = draw_scene(observed, names, WIDTH, raises, copies, True, True)
-    left, top = (drawing.width - WIDTH) / 2, min(drawing.top, TOP)
-    height = max(drawing.top + drawing.height, TOP + HEIGHT) - top
-    return (
-        f'<svg viewBox="{left:g} {top:g} {WIDTH:g} {height:g}" '
-        f'fill="currentColor" font-size="{TEXT:g}">{"".join(drawing.marks)}</svg>'
-    )
+    asked = observed, [call.subject, "y"], WIDTH, raises, copies, True, True
+    if (key := repr(asked)) not in _drawn:
+        drawing = draw_scene(*asked)
+        left, top = (drawing.width - WIDTH) / 2, min(drawing.top, TOP)
+        height = max(drawing.top + drawing.height, TOP + HEIGHT) - top
+        _drawn[key] = (
+            f'<svg viewBox="{left:g} {top:g} {WIDTH:g} {height:g}" '
+            f'fill="currentColor" font-size="{TEXT:g}">{"".join(drawing.marks)}</svg>'
+        )
+    return _drawn[key]
 
 
 def labelled(picture: str, label: str) -> Markup:

@@ -40,7 +40,8 @@ def cells_in(text: str) -> tuple[Cell, ...]:
 def spread_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     """Spread the pages over the processes in which Sphinx reads them.
 
-    Sphinx gives each a run of pages, some six in all. By their names, those that take
-    long are neighbours: errors and questions.
+    Sphinx gives each a run of pages, some five in all. Pages that compute take long.
     """
-    pages[:] = [page for start in range(6) for page in pages[start::6]]
+    texts = {page: env.doc2path(page).read_text(encoding="utf-8") for page in pages}
+    pages.sort(key=lambda page: "file_format: mystnb" not in texts[page])
+    pages[:] = [page for start in range(5) for page in pages[start::5]]

@@ -1,0 +1,1 @@
+# What an editor may leave here.
