@@ -13,8 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect
-from reading import EVERYTHING, axe_of, pages_in, soup
+from reading import EVERYTHING, pages_in, soup
 from tensor_copies.calls.facts import facts
 from tensor_copies.calls.words import card
 from tensor_copies.search.index import OFTEN, PROSE
@@ -150,40 +149,6 @@ def test_nothing_loads_before_a_search(address: str, site: Path, visit: Any) -> 
     assert {"search_index.js", "minisearch.js", "messages.js"} <= names
     files = [site / urlsplit(one).path.removeprefix("/") for one in loaded]
     assert sum(len(gzip.compress(one.read_bytes())) for one in files) <= HEAVIEST
-
-
-@pytest.mark.parametrize(
-    ("name", "width", "keys"),
-    [("index.html", 1280, "Control+k"), ("glossary.html", 320, "/")],
-)
-def test_a_box_answers_to_keys(name: str, width: int, keys: str, visit: Any) -> None:
-    size = {"width": width, "height": 800}
-    page = visit(name, viewport=size, color_scheme="dark")
-    page.keyboard.press(keys)
-    box = page.locator(":focus")
-    assert box.get_attribute("type") == "search"
-    expect(box).to_be_in_viewport(ratio=1)
-    page.keyboard.type("bring tensor back from gpu")
-    page.wait_for_selector(".result")
-    assert axe_of(page) == []
-    root = "document.documentElement"
-    assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
-    links = page.locator(".result:visible a")
-    expect(links.first).to_be_in_viewport(ratio=1)
-    links.first.click(trial=True)  # nothing lies above it
-    assert links.first.locator(".result-kind").text_content() == "Lesson"
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    expect(links.nth(1)).to_be_focused()
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowUp")
-    expect(page.locator("input:focus")).to_have_value("bring tensor back from gpu")
-    page.keyboard.press("Escape")
-    assert page.locator(".result:visible").count() == 0
-    page.keyboard.type(" ")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/cpu_and_to.html")
 
 
 def test_it_works_from_a_file(site: Path, visit: Any) -> None:

@@ -46,6 +46,18 @@ def test_recorded_events(name: str, file_regression: FileRegressionFixture) -> N
     check("\n".join(lines), file_regression)
 
 
+def test_what_is_watched_no_more_has_no_old_steps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kept, "script_of", lambda lesson: tmp_path / "1_a" / lesson)
+    monkeypatch.setattr(kept, "is_watched", lambda script: False)
+    old = kept.steps_file(str(tmp_path), "all/1_a/one")
+    old.parent.mkdir(parents=True)
+    old.touch()
+    kept.watch({"gallery_dirs": ["all"], "src_dir": str(tmp_path)}, "one.py", "before")
+    assert not old.exists()
+
+
 def test_colours_are_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "lesson.py"
     code = "import torch\na = torch.zeros(2)\nb = torch.ones(2)\ndel a\nc = b[:1]\n"

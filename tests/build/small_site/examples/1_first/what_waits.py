@@ -8,7 +8,7 @@ What waits
 
 A lesson whose picture is a diagram. It stands in the list of what goes
 deeper, with ``item()``. A third sentence is not in that list, because with it there
-would be more than a hundred and sixty letters.
+would be more than a hundred and sixty letters. Nor is this.
 """
 
 # sphinx_gallery_setup = True
