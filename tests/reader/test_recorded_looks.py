@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from conftest import opened
 from pytest_regressions.file_regression import FileRegressionFixture
 from reading import ROOT
 from recorded import check
 
+pytestmark = pytest.mark.skipif(
+    torch.cuda.is_available(), reason="recorded without a GPU"
+)
 LOOKS = Path(__file__).parents[1].joinpath("looks.js").read_text(encoding="utf-8")
 OPEN = "for (const part of document.querySelectorAll('details')) part.open = true"
 STATIC = ROOT / "conf" / "static"
@@ -39,7 +43,9 @@ READERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 
 @pytest.fixture(scope="module")
-def looks(browser: Any, address: str) -> dict[str, dict[str, dict[str, str]]]:
+def looks(
+    browser: Any, address: str, simulated_device: None
+) -> dict[str, dict[str, dict[str, str]]]:
     """Return what each rule of a sheet gives to the first part, for each reader."""
     found: dict[str, dict[str, dict[str, str]]] = {sheet: {} for sheet in SHEETS}
     with opened(browser, address) as go:
