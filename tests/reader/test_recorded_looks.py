@@ -17,7 +17,12 @@ pytestmark = pytest.mark.skipif(
     torch.cuda.is_available(), reason="recorded without a GPU"
 )
 LOOKS = Path(__file__).parents[1].joinpath("looks.js").read_text(encoding="utf-8")
-OPEN = "for (const part of document.querySelectorAll('details')) part.open = true"
+# Unfolds all, and waits for sheets that scripts load.
+READY = """() => {
+  for (const part of document.querySelectorAll("details")) part.open = true;
+  return Promise.all([...document.querySelectorAll("link[rel=stylesheet]")]
+    .filter((one) => !one.sheet).map((one) => new Promise((done) => one.onload = done)));
+}"""
 STATIC = ROOT / "conf" / "static"
 SHEETS = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.css")]
 SHEETS += ["steps.css"]
@@ -55,7 +60,7 @@ def looks(
             for page, part in pages.items():
                 tab.goto(page)
                 tab.locator(part).first.wait_for(state="attached")
-                tab.evaluate(OPEN)
+                tab.evaluate(READY)
                 for sheet, rules in tab.evaluate(LOOKS, SHEETS).items():
                     for rule, had in rules:
                         found[sheet].setdefault(rule, {}).setdefault(reader, had)
