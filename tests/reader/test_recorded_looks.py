@@ -21,7 +21,8 @@ LOOKS = Path(__file__).parents[1].joinpath("looks.js").read_text(encoding="utf-8
 READY = """() => {
   for (const part of document.querySelectorAll("details")) part.open = true;
   return Promise.all([...document.querySelectorAll("link[rel=stylesheet]")]
-    .filter((one) => !one.sheet).map((one) => new Promise((done) => one.onload = done)));
+    .filter((one) => !one.sheet)
+    .map((one) => new Promise((done) => one.onload = done)));
 }"""
 STATIC = ROOT / "conf" / "static"
 SHEETS = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.css")]
