@@ -62,9 +62,13 @@ def looks(
                 tab.goto(page)
                 tab.locator(part).first.wait_for(state="attached")
                 tab.evaluate(READY)
-                for sheet, rules in tab.evaluate(LOOKS, SHEETS).items():
-                    for rule, had in rules:
-                        found[sheet].setdefault(rule, {}).setdefault(reader, had)
+                known = {
+                    sheet: [rule for rule, given in rules.items() if reader in given]
+                    for sheet, rules in found.items()
+                }
+                for sheet, rules in tab.evaluate(LOOKS, known).items():
+                    for rule, had in rules.items():
+                        found[sheet].setdefault(rule, {})[reader] = had
     return found
 
 
