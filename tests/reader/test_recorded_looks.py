@@ -29,52 +29,66 @@ SHEETS = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.css")]
 SHEETS += ["steps.css"]
 # Pages, and what is there when scripts have done their work.
 MADE = {
-    "index.html": ".explorer-code",
+    "index.html?y=numpy&x=leaf": ".explorer-note.raises",
+    "index.html?y=detach.clone&vs=clone": ".explorer-verdict",
     "auto_examples/1_basics/detach.html#step-3": ".steps-code",
-    "search.html?q=detach": ".results li",
-    "atlas.html": ".atlas-filter .count",
+    "search.html?q=detach+vs+clone": ".results li",
+    "atlas.html?has=shares#numpy": "#numpy .facts",
+    "errors.html?message=numpy()+on+Variable+that+requires+grad": ".desk .near a",
 }
 PAGES = (
-    *("article", "cheat_sheet", "errors/gradients", "silent_mistakes", "self_check"),
-    *("questions/memory", "questions/index", "genindex"),
+    *("article", "changes", "cheat_sheet", "errors/gradients", "silent_mistakes"),
+    *("questions/memory", "questions/index", "self_check", "remember", "glossary"),
+    *(f"auto_examples/{name}" for name in ("1_basics/index", "3_tips/copy_a_tensor")),
+    "auto_examples/3_tips/copy_between_devices",
 )
 ALL = MADE | {f"{name}.html": "article" for name in PAGES}
-PHONE = {"viewport": {"width": 360, "height": 780}, "has_touch": True}
-READERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    "at a desk": ({}, ALL),
-    "on a phone": ({**PHONE, "is_mobile": True, "reduced_motion": "reduce"}, ALL),
-    "on paper": ({"viewport": {"width": 700, "height": 900}}, ALL),
-    "without scripts": ({"java_script_enabled": False}, dict.fromkeys(MADE, "body")),
+DESK, PAPER = {"width": 1280, "height": 900}, {"width": 700, "height": 900}
+PHONE = {
+    **{"viewport": {"width": 360, "height": 780}, "has_touch": True},
+    **{"is_mobile": True, "reduced_motion": "reduce"},
 }
+Looks = dict[str, dict[str, dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def looks(
-    browser: Any, address: str, simulated_device: None
-) -> dict[str, dict[str, dict[str, str]]]:
-    """Return what each rule of a sheet gives to the first part, for each reader."""
-    found: dict[str, dict[str, dict[str, str]]] = {sheet: {} for sheet in SHEETS}
+def looks(browser: Any, address: str, simulated_device: None) -> Looks:
+    """Return by sheet what each rule gives to the first part, for each reader."""
+    found: Looks = {sheet: {} for sheet in SHEETS}
+
+    def look(tab: Any, reader: str) -> None:
+        known = {
+            sheet: [rule for rule, given in rules.items() if reader in given]
+            for sheet, rules in found.items()
+        }
+        for sheet, rules in tab.evaluate(LOOKS, known).items():
+            for rule, had in rules.items():
+                found[sheet].setdefault(rule, {})[reader] = had
+
     with opened(browser, address) as go:
-        for reader, (options, pages) in READERS.items():
-            tab = go(**options)
-            tab.emulate_media(media="print" if reader == "on paper" else "screen")
-            for page, part in pages.items():
+        desk, phone = go(), go(**PHONE)
+        without = go(java_script_enabled=False)
+        for page, part in ALL.items():
+            for tab in (desk, phone):
                 tab.goto(page)
                 tab.locator(part).first.wait_for(state="attached")
                 tab.evaluate(READY)
-                known = {
-                    sheet: [rule for rule, given in rules.items() if reader in given]
-                    for sheet, rules in found.items()
-                }
-                for sheet, rules in tab.evaluate(LOOKS, known).items():
-                    for rule, had in rules.items():
-                        found[sheet].setdefault(rule, {})[reader] = had
+            look(desk, "at a desk")
+            look(phone, "on a phone")
+            desk.emulate_media(media="print")
+            desk.set_viewport_size(PAPER)
+            look(desk, "on paper")
+            desk.emulate_media(media="screen")
+            desk.set_viewport_size(DESK)
+            if page in MADE:
+                without.goto(page)
+                look(without, "without scripts")
     return found
 
 
 @pytest.mark.parametrize("sheet", SHEETS)
 def test_what_a_rule_gives(
-    sheet: str, looks: dict, file_regression: FileRegressionFixture
+    sheet: str, looks: Looks, file_regression: FileRegressionFixture
 ) -> None:
     lines = []
     for rule, given in looks[sheet].items():
