@@ -1,6 +1,5 @@
 """Words of the makers that no reader searches for stay off the pages."""
 
-import copy
 import re
 import tomllib
 from pathlib import Path
@@ -15,10 +14,9 @@ NO_PROSE = "pre, code, svg, script, style, .folk, .claim, .headerlink"
 
 def offenders(article: Tag) -> list[str]:
     """Return where a word stands that has a plainer one, with that one."""
-    article = copy.copy(article)
-    for part in article.select(NO_PROSE):
-        part.replace_with(" ")
-    text = " ".join(article.get_text().split())
+    left_out = {id(text) for one in article.select(NO_PROSE) for text in one.strings}
+    words = (" " if id(one) in left_out else one for one in article.strings)
+    text = " ".join("".join(words).split())
     return [
         f"...{text[max(found.start() - 40, 0) : found.end()]}: better {plainer}"
         for word, plainer in WORDS.items()
