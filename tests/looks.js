@@ -10,14 +10,7 @@
   const PLACE = /::(before|after|marker)\b/g;
   // A comma within brackets or quotes parts no list of selectors.
   const SELECTORS = /(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|"[^"]*"|[^,(])+/g;
-  const OURS = /^--(color-(background|foreground|brand)|line-|status|code-block|output-block)/;
-  const probe = document.body.appendChild(document.createElement("i")), names = new Map();
-  for (const name of [...getComputedStyle(document.body)].filter((one) => OURS.test(one)).sort()) {
-    probe.style.color = `var(${name})`;
-    const colour = getComputedStyle(probe).color;
-    if (!names.has(colour)) names.set(colour, name);
-  }
-  probe.remove();
+  const names = window.colourNames();
   const text = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const looksOf = (selector, rule) => {
     const set = [...rule.style.cssText.matchAll(/(?:^|; )([\w-]+): /g)].map((one) => one[1])

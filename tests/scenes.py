@@ -16,9 +16,9 @@ from conftest import DESK
 from playwright.sync_api import Error
 from reading import axe_of
 
-SEEN, STYLE = (
+SEEN, STYLE, COLOURS = (
     Path(__file__).with_name(f"{name}.js").read_text("utf-8")
-    for name in ("seen", "style")
+    for name in ("seen", "style", "colours")
 )
 # What waits for less than a second does not wait; what waits longer never comes.
 BEFORE_ALL = """{ const wait = setTimeout, done = new WeakSet();
@@ -29,6 +29,7 @@ BEFORE_ALL = """{ const wait = setTimeout, done = new WeakSet();
     [...document.querySelectorAll("script[src]")].every((one) => done.has(one)); }"""
 READERS = {
     "phone": {"viewport": {"width": 360, "height": 780}, "has_touch": True},
+    "narrow": {"viewport": {"width": 320, "height": 800}},
     "touch": {"has_touch": True, "is_mobile": True},
     "dark": {"color_scheme": "dark"},
     "still": {"reduced_motion": "reduce"},
@@ -77,7 +78,7 @@ def play(
             address = sites[act]
             options = [item for one in text.split() for item in READERS[one].items()]
             page = go(**dict(options))
-            page.add_init_script(BEFORE_ALL)
+            page.add_init_script(f"{BEFORE_ALL} ({COLOURS})();")
             page.on("request", lambda one: waiting.add(one))
             for end in ("requestfinished", "requestfailed"):
                 page.on(end, lambda one: waiting.discard(one))

@@ -1,17 +1,7 @@
 // How the first element that a query names looks: what may tell a state, with the names of
 // the variables that its colours come from.
 (query) => {
-  const probe = document.body.appendChild(document.createElement("i")), names = new Map();
-  const rules = (list) => [...list].flatMap((one) =>
-    [one, ...(one.cssRules ? rules(one.cssRules) : [])]);
-  const known = [...document.styleSheets].flatMap((sheet) => rules(sheet.cssRules))
-    .flatMap(({ style }) => [...(style ?? [])]).filter((name) => /^--(color-(background|foreground|brand)|line|status)/.test(name));
-  for (const name of [...new Set(known)].sort()) {
-    probe.style.color = `var(${name})`;
-    const colour = getComputedStyle(probe).color;
-    if (!names.has(colour)) names.set(colour, name);
-  }
-  probe.remove();
+  const names = window.colourNames();
   const one = document.querySelector(query), style = getComputedStyle(one);
   const colour = (value) => names.get(value) ?? (/, 0\)$/.test(value) ? "none" : "mixed");
   return [

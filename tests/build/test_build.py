@@ -18,10 +18,11 @@ pytestmark = pytest.mark.slow
 LESSONS, PAGES = ("one", "two", "three"), ("computes", "counts")
 ALL = sorted((*LESSONS, *PAGES))
 # What each lesson and page does: note that it runs, look around, leave much, print.
-CODE = """import builtins, os
+CODE = """import builtins, os, torch
 with open(os.environ["NOTES"], "a") as notes:
     print("NAME", file=notes)
-print("NAME found", getattr(builtins, "left", "nothing"))
+print("NAME found", torch.ones(1).dtype, hasattr(builtins, "left"))
+torch.set_default_dtype(torch.float64)
 builtins.left = True
 print("<b>bold</b>")"""
 TABLE = """print("call | time\\n<b>bold</b> | 3")"""
@@ -100,7 +101,7 @@ def test_nobody_finds_what_another_has_left(kept: TinySite) -> None:
     # At most two run at once: of three in kept processes one would find something.
     pages = [*map(kept.page, LESSONS), *(kept.html / f"{n}.html" for n in PAGES)]
     for page in pages:
-        assert f"{page.stem} found nothing" in soup(page).get_text()
+        assert f"{page.stem} found torch.float32 False" in soup(page).get_text()
 
 
 def test_text_from_a_run_is_no_markup(kept: TinySite) -> None:

@@ -8,22 +8,20 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import opened
+from conftest import DESK, opened
 from pytest_regressions.file_regression import FileRegressionFixture
-from reading import ROOT
+from reading import ROOT, UNFOLD
 from recorded import check
+from scenes import COLOURS, READERS
 
 pytestmark = pytest.mark.skipif(
     torch.cuda.is_available(), reason="recorded without a GPU"
 )
 LOOKS = Path(__file__).parents[1].joinpath("looks.js").read_text(encoding="utf-8")
-# Unfolds all, and waits for sheets that scripts load.
-READY = """() => {
-  for (const part of document.querySelectorAll("details")) part.open = true;
-  return Promise.all([...document.querySelectorAll("link[rel=stylesheet]")]
-    .filter((one) => !one.sheet)
-    .map((one) => new Promise((done) => one.onload = done)));
-}"""
+# Waits for sheets that scripts load.
+LOADED = """() => Promise.all([...document.querySelectorAll("link[rel=stylesheet]")]
+  .filter((one) => !one.sheet)
+  .map((one) => new Promise((done) => one.onload = done)))"""
 STATIC = ROOT / "conf" / "static"
 SHEETS = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.css")]
 SHEETS += ["steps.css"]
@@ -43,11 +41,8 @@ PAGES = (
     "auto_examples/3_tips/copy_between_devices",
 )
 ALL = MADE | {f"{name}.html": "article" for name in PAGES}
-DESK, PAPER = {"width": 1280, "height": 900}, {"width": 700, "height": 900}
-PHONE = {
-    **{"viewport": {"width": 360, "height": 780}, "has_touch": True},
-    **{"is_mobile": True, "reduced_motion": "reduce"},
-}
+PAPER = {"width": 700, "height": 900}
+PHONE = READERS["phone"] | READERS["touch"] | READERS["still"]
 Looks = dict[str, dict[str, dict[str, str]]]
 
 
@@ -61,6 +56,7 @@ def looks(browser: Any, address: str, simulated_device: None) -> Looks:
             sheet: [rule for rule, given in rules.items() if reader in given]
             for sheet, rules in found.items()
         }
+        tab.evaluate(COLOURS)
         for sheet, rules in tab.evaluate(LOOKS, known).items():
             for rule, had in rules.items():
                 found[sheet].setdefault(rule, {})[reader] = had
@@ -72,14 +68,15 @@ def looks(browser: Any, address: str, simulated_device: None) -> Looks:
             for tab in (desk, phone):
                 tab.goto(page)
                 tab.locator(part).first.wait_for(state="attached")
-                tab.evaluate(READY)
+                tab.evaluate(UNFOLD)
+                tab.evaluate(LOADED)
             look(desk, "at a desk")
             look(phone, "on a phone")
             desk.emulate_media(media="print")
             desk.set_viewport_size(PAPER)
             look(desk, "on paper")
             desk.emulate_media(media="screen")
-            desk.set_viewport_size(DESK)
+            desk.set_viewport_size(DESK["viewport"])
             if page in MADE:
                 without.goto(page)
                 look(without, "without scripts")
