@@ -22,10 +22,13 @@ SEEN, STYLE, COLOURS = (
 )
 # What waits for less than a second does not wait; what waits longer never comes.
 BEFORE_ALL = """{ const wait = setTimeout, done = new WeakSet();
+  let stays = true;
   setTimeout = (act, ms = 0) => wait(act, ms < 1000 ? 0 : 1e9);
   for (const end of ["load", "error"])
     document.addEventListener(end, ({ target }) => done.add(target), true);
-  window.isLoaded = () =>
+  navigation.addEventListener("navigate", ({ destination, downloadRequest }) => {
+    stays &&= destination.sameDocument || downloadRequest !== null; });
+  window.isLoaded = () => stays && document.readyState === "complete" &&
     [...document.querySelectorAll("script[src]")].every((one) => done.has(one)); }"""
 READERS = {
     "phone": {"viewport": {"width": 360, "height": 780}, "has_touch": True},

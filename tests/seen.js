@@ -4,6 +4,7 @@
 async (query) => {
   while (!window.isLoaded()) await new Promise((done) => setTimeout(done));
   await window.searchReady;
+  for (const one of document.getAnimations()) one.finish();
   const TOLD = ["role", "href", "title", "aria-label", "aria-pressed", "aria-disabled",
     "aria-expanded", "aria-current", "aria-valuetext", "aria-live", "tabindex"];
   const INLINE = "a, b, code, em, i, kbd, label, mark, small, span, strong, sup, wbr";
