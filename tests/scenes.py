@@ -21,14 +21,20 @@ SEEN, STYLE, COLOURS = (
     for name in ("seen", "style", "colours")
 )
 # What waits for less than a second does not wait; what waits longer never comes.
-BEFORE_ALL = """{ const wait = setTimeout, done = new WeakSet();
+BEFORE_ALL = """{ const wait = setTimeout, forget = clearTimeout;
+  const due = new Set(), done = new WeakSet();
   let stays = true;
-  setTimeout = (act, ms = 0) => wait(act, ms < 1000 ? 0 : 1e9);
+  setTimeout = (act, ms = 0) => {
+    if (ms >= 1000) return 0;
+    const one = wait(() => { due.delete(one); act(); });
+    due.add(one);
+    return one; };
+  clearTimeout = (one) => { due.delete(one); forget(one); };
   for (const end of ["load", "error"])
     document.addEventListener(end, ({ target }) => done.add(target), true);
   navigation.addEventListener("navigate", ({ destination, downloadRequest }) => {
     stays &&= destination.sameDocument || downloadRequest !== null; });
-  window.isLoaded = () => stays && document.readyState === "complete" &&
+  window.isAtRest = () => stays && document.readyState === "complete" && !due.size &&
     [...document.querySelectorAll("script[src]")].every((one) => done.has(one)); }"""
 READERS = {
     "phone": {"viewport": {"width": 360, "height": 780}, "has_touch": True},
@@ -105,7 +111,6 @@ def settled(page: Any, query: str, waiting: set[Any]) -> list[str]:
     """Return what is seen once nothing loads or changes any more."""
     last, seen = None, []
     while waiting or seen != last:
-        page.wait_for_timeout(60)
         last = seen
         try:
             seen = page.evaluate(SEEN, query)

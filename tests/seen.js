@@ -2,8 +2,10 @@
 // sight, with what is said of it: classes, states, where it leads. A colour has the name of
 // the variable that it comes from.
 async (query) => {
-  while (!window.isLoaded()) await new Promise((done) => setTimeout(done));
+  while (!window.isAtRest()) await new Promise((done) => setTimeout(done));
   await window.searchReady;
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  await frame().then(frame);
   for (const one of document.getAnimations()) one.finish();
   const TOLD = ["role", "href", "title", "aria-label", "aria-pressed", "aria-disabled",
     "aria-expanded", "aria-current", "aria-valuetext", "aria-live", "tabindex"];
