@@ -88,8 +88,8 @@ def test_each_page_says_what_it_is(site: Path, pages: dict) -> None:
 def test_nothing_names_the_machine_or_an_object(site: Path, pages: dict) -> None:
     places = {str(ROOT), str(Path.home()), sys.prefix, sys.base_prefix, "/tmp", "/home"}
     # As the beginning of a path, and not within an address like host/docs/usr.
-    begins = r"(?:(?<![\w/.~-])|(?<=file://))"
-    secrets = [f"{begins}{re.escape(one)}(?!\\w)" for one in places if len(one) > 3]
+    rest = "|".join(re.escape(one[1:]) for one in places if len(one) > 3)
+    secrets = [rf"/(?:(?<![\w/.~-]/)|(?<=file:///))(?:{rest})(?!\w)"]
     if re.search(r"[\d.-]", socket.gethostname()):  # else it may be any word
         secrets.append(re.escape(socket.gethostname()))
     secret = re.compile("|".join(secrets))
