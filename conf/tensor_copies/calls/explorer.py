@@ -130,7 +130,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         The pages to write again: the address of a new file has another hash.
     """
     pages = [page for page, one in app.env.metadata.items() if "loads_facts" in one]
-    if app.builder.format != "html" or not pages:
+    if not pages:
         return []
     data = facts()
     texts, pieces, pictures, outcomes = (_Numbers() for _ in range(4))

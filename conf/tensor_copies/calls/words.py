@@ -70,12 +70,10 @@ def _kind(record: Record) -> str:
 
 
 def facts_of(record: Record, x: str = "x") -> list[tuple[str, str, str]]:
-    """Return what is known of y, each a title, the answer and a detail.
+    """Return what is known of y, if there is one: titles, answers and details.
 
     The first four are those of every call; the explorer shows these.
     """
-    if record["error"] is not None:
-        return []
     size = record["new_bytes"]
     new = f"{size} new bytes" if size else "no new memory"
     if record["same_object"]:

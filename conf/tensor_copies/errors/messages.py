@@ -58,8 +58,6 @@ def _message(cell: nodes.container) -> str:
 
 def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
     """Write all messages for the boxes and the search: a script works from a file."""
-    if app.builder.format != "html":
-        return
     known = [
         {"address": f"{app.builder.get_target_uri(page)}#{entry['anchor']}", **entry}
         for page, facts in sorted(env.metadata.items())

@@ -44,8 +44,6 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
 
     A phrase of no section is a warning, and so the end of a strict build.
     """
-    if app.builder.format != "html":
-        return
     titles = [(page, own[0].heading) for page, own in all_sections(app).items()]
     app.config.html_context["all_pages"] = titles  # for templates/search.html
     path = Path(app.srcdir, ASKED)

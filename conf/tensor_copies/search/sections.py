@@ -180,10 +180,8 @@ def _said(
             rows.insert(1, ["---"] * len(rows[0]))
             markdown.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
         elif isinstance(node, nodes.literal_block):
-            block, classes = node.astext().strip(), set(node["classes"])
-            if "text_plain" in classes and block.startswith("<"):
-                continue  # the name of an object whose picture is shown
-            is_output = bool({"output", OUTPUT} & classes)
+            block = node.astext().strip()
+            is_output = bool({"output", OUTPUT}.intersection(node["classes"]))
             if not is_output:
                 codes.append(block)
             elif kind != ERROR:  # whose messages are in the list of messages
