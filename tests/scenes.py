@@ -52,6 +52,12 @@ def click(page: Any, target: str) -> None:
     page.mouse.up()
 
 
+def widen(page: Any) -> None:
+    """Give a page the room of a desk, with the mouse in a corner."""
+    page.set_viewport_size(DESK["viewport"])
+    page.mouse.move(0, 0)  # where a finger was last, each browser may think it is
+
+
 ACTS: dict[str, Callable[[Any, str, str], Any]] = {
     "click": lambda page, target, _: click(page, target),
     "tap": lambda page, target, _: page.locator(target).first.tap(),
@@ -61,7 +67,7 @@ ACTS: dict[str, Callable[[Any, str, str], Any]] = {
     "choose": lambda page, target, text: page.locator(target).select_option(text),
     "go": lambda page, target, _: page.goto(page.url.split("#")[0] + target),
     "back": lambda page, _, __: page.go_back(),
-    "widen": lambda page, _, __: page.set_viewport_size(DESK["viewport"]),
+    "widen": lambda page, _, __: widen(page),
     "run": lambda page, script, _: page.evaluate(script),
 }
 ASKED: dict[str, Callable[[Any, str], Any]] = {
