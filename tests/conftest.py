@@ -29,8 +29,8 @@ from tensor_copies.gallery import isolation, machine
 with warnings.catch_warnings(action="ignore"):
     import setuptools  # noqa: F401
 
-# The first is Chromium without windows: it takes half the time.
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell",)  # without windows it takes half the time
+BROWSERS += ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # A layout hangs on the font: browsers know DejaVu alone, which matplotlib brings.
 FONTS = """<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

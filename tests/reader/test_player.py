@@ -10,17 +10,16 @@ import pytest
 from reading import LEAD, LESSONS, PLAYER, Lesson, parsed
 from tensor_copies.figures.steps import is_watched, opening_of
 
-Data = dict[str, Any]
 STATE = """() => {
   const part = (name) => document.querySelector(`.player-${name}`);
   return [part("count").textContent, part("statement").textContent,
-    part("said").textContent, location.hash, part("now").innerHTML.trim(),
-    part("picture").parentNode.clientHeight];
+    part("said").textContent, location.hash,
+    document.querySelector(".player-dots [aria-current=step]").ariaLabel,
+    part("now").innerHTML.trim(), part("picture").parentNode.clientHeight];
 }"""
-FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
-def steps_of(lesson: Lesson) -> Data:
+def steps_of(lesson: Lesson) -> dict[str, Any]:
     """Return the data of a lesson's player, and which steps are events, from 0."""
     (player,) = lesson.page.select(f"{LEAD} > {PLAYER}")
     file = lesson.path.parent / player["data-steps"].partition("?")[0]
@@ -46,10 +45,11 @@ def test_every_event_is_shown_in_the_same_place(visit: Any, width: int) -> None:
         tab.wait_for_function(f"({STATE})()[0] === '{count}'")
         _, *told, picture, now_high = tab.evaluate(STATE)
         statement = data["code"][step["first"] - 1].strip()
-        assert told == [statement, step["said"], f"#step-{at + 1}"]
+        place = f"#step-{at + 1}", f"{number}: {statement}"
+        assert told == [statement, step["said"], *place]
         # Off the first picture and back to it, it is the same.
         assert (picture == at_first, now_high) == (at == data["lead"], high)
-        assert tab.evaluate(FITS)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         tab.keyboard.press("ArrowRight")
 
 
