@@ -1,5 +1,6 @@
 """Options of the site. What is more than an option stands in tensor_copies/."""
 
+import gc
 import logging
 import os
 import sys
@@ -16,6 +17,7 @@ paths = [*PACKAGES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 os.environ["IPYTHONDIR"] = str(CONF / "ipython")
 os.environ["KINETO_LOG_LEVEL"] = "6"  # torch's profiler says when it starts
+gc.set_threshold(50_000)  # looking through Sphinx's objects took a fifth of its time
 
 if not __debug__:
     raise ConfigError("Python runs with -O: its assertions would prove nothing.")

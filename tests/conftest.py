@@ -53,6 +53,7 @@ SLOW_FIXTURES = {"site", "browser", "hosted", "simulated_device"}
 
 def pytest_configure() -> None:
     """Let random programs be the same in each run, unless all is to be tried."""
+    gc.set_threshold(50_000)  # parsed pages stay: not to be looked through so often
     settings.register_profile("repeatable", derandomize=True, database=None)
     if not EVERYTHING:
         settings.load_profile("repeatable")
@@ -90,16 +91,6 @@ def as_on_any_machine() -> None:
     preloaded = [one for one in isolation.PRELOADED if "benchmark" not in one]
     preloaded += [isolation.COMPILER, "IPython", "reading"]
     isolation.PROCESSES.set_forkserver_preload(preloaded)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def pages_of_others_are_let_be() -> None:
-    """Leave what was there before a module out of what Python looks through.
-
-    A worker holds millions of objects of parsed pages, which each collection, each fork
-    and whoever asks who refers to what would go through again.
-    """
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import gc
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,9 @@ CHOICES = "fieldset.predict-choices"  # each a label > input[data-said, data-rig
 
 @functools.lru_cache(maxsize=128)
 def parsed(text: str) -> BeautifulSoup:
-    return BeautifulSoup(text, "html.parser")
+    page = BeautifulSoup(text, "html.parser")
+    gc.freeze()  # its objects stay, and whoever asks who refers to what would see them
+    return page
 
 
 def soup(page: Path) -> BeautifulSoup:
@@ -141,12 +144,32 @@ def rows_of(table: Tag) -> str:
 def axe_of(tab: Any, part: str = "html", looks: bool = True) -> list[list[str]]:
     """Return what axe finds in a part of a page: rules, each with two places.
 
-    Without ``looks``, the colours of texts and links, that takes half the time.
+    Of texts that look alike, on grounds that do, the contrast is asked of one, unless
+    all is to be tried. Without ``looks``, neither contrast nor colours of links are.
     """
     from axe_playwright_python.base import AXE_FILE_PATH
 
     tab.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
-    asking = """async ([part, enabled]) => {
+    asking = """async ([part, enabled, all]) => {
+      const grounds = new Map([[null, ""]]), texts = new Map();
+      const ground = (node) => {
+        if (!grounds.has(node)) {
+          const {backgroundColor, backgroundImage, opacity} = getComputedStyle(node);
+          const own = [backgroundColor, backgroundImage, opacity].join();
+          grounds.set(node, ground(node.parentElement) + own);
+        }
+        return grounds.get(node);
+      };
+      const isText = (node) => node.nodeType === Node.TEXT_NODE && node.data.trim();
+      for (const one of enabled ? document.querySelectorAll(`${part} *`) : []) {
+        if (!one.checkVisibility() || ![...one.childNodes].some(isText)) continue;
+        const {color, fontSize, fontWeight} = getComputedStyle(one);
+        const look = [one.localName, color, fontSize, fontWeight, ground(one)];
+        texts.set(all ? one : look.join(), one);
+      }
+      for (const one of texts.values()) one.setAttribute("data-asked", "");
+      const selector = "[data-asked], input, select, textarea";
+      axe.configure({rules: [{id: "color-contrast", selector}]});
       const looks = ["color-contrast", "link-in-text-block"];
       const rules = Object.fromEntries(looks.map((rule) => [rule, {enabled}]));
       const options = {resultTypes: ["violations"], preload: false, rules};
@@ -154,7 +177,7 @@ def axe_of(tab: Any, part: str = "html", looks: bool = True) -> list[list[str]]:
       const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
       return violations.map((one) => [one.id, ...places(one)]);
     }"""
-    return tab.evaluate(asking, [part, looks])
+    return tab.evaluate(asking, [part, looks, EVERYTHING])
 
 
 # Unfolds all, and waits until the page's scripts have seen it.

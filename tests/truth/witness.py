@@ -92,12 +92,11 @@ def values_of(value: Any) -> list[float]:
     """Return the values of a tensor, an array, a data frame, an image or a number."""
     if hasattr(value, "getpixel"):
         return list(value.tobytes())
-    value = value.detach() if isinstance(value, torch.Tensor) else value
-    value = value.to_numpy() if hasattr(value, "iloc") else value
-    listed = value.tolist() if hasattr(value, "tolist") else value
-    if not isinstance(listed, list):
-        return [listed]
-    return [one for part in listed for one in values_of(part)]
+    if isinstance(value, list):
+        return [one for part in value for one in values_of(part)]
+    if isinstance(value, torch.Tensor):
+        return value.detach().flatten().tolist()
+    return np.ravel(value).tolist()
 
 
 def tensor_of(value: Any) -> torch.Tensor | None:

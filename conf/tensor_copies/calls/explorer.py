@@ -138,11 +138,10 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
     def number(record: Record | None, x: str) -> int:
         if record is None:
             return -1
-        drawn = tuple(map(pieces.of, PIECE.findall(record["picture"])))
         said: dict[str, Any] = {
             "said": texts.of(headline(record, x)),
             "sign": "-".join(signs(record)),
-            "picture": pictures.of(drawn),
+            "picture": pictures.of(record["picture"]),
         }
         if record["error"] is not None:
             said["error"] = texts.of(record["error"])
@@ -177,8 +176,8 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
             for code, call in data.by_code.items()
         },
         "texts": list(texts),
+        "pictures": [[*map(pieces.of, PIECE.findall(one))] for one in pictures],
         "pieces": list(pieces),
-        "pictures": list(pictures),
         "outcomes": list(map(json.loads, outcomes)),
         "seen": seen,
     }

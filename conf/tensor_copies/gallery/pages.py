@@ -8,6 +8,7 @@ from typing import Any
 from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.parallel import make_chunks
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,12 @@ def cells_in(text: str) -> tuple[Cell, ...]:
 
 
 def spread_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Spread the pages over the processes in which Sphinx reads them.
+    """Let each process that reads pages begin with its share of those that compute.
 
-    Sphinx gives each a run of pages, some five in all. Pages that compute take long.
+    These take long. Sphinx cuts the list into runs; a process that is free takes one.
     """
     texts = {page: env.doc2path(page).read_text(encoding="utf-8") for page in pages}
     pages.sort(key=lambda page: "file_format: mystnb" not in texts[page])
-    pages[:] = [page for start in range(5) for page in pages[start::5]]
+    runs = make_chunks(pages, app.parallel)[: app.parallel]
+    first, each = pages[: sum(map(len, runs))], len(runs)
+    pages[: len(first)] = [page for run in range(each) for page in first[run::each]]

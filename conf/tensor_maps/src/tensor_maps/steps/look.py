@@ -190,8 +190,7 @@ def look(namespace: Any, was: Look | None = None, unit: Unit | None = None) -> L
     try:
         with unseen():
             asked = names_in(unit) if unit is not None else frozenset()
-            found = find(namespace, asked)
-            return _look(found, was, unit)
+            return _look(find(namespace, asked), was, unit)
     finally:
         if collects:
             gc.enable()
