@@ -144,8 +144,8 @@ def rows_of(table: Tag) -> str:
 def axe_of(tab: Any, part: str = "html", looks: bool = True) -> list[list[str]]:
     """Return what axe finds in a part of a page: rules, each with two places.
 
-    Of texts that look alike, on grounds that do, the contrast is asked of one, unless
-    all is to be tried. Without ``looks``, neither contrast nor colours of links are.
+    Of texts that look alike, on grounds that do, the contrast is asked of the first and
+    the last, unless all is to be tried. Without ``looks``, no colours are asked.
     """
     from axe_playwright_python.base import AXE_FILE_PATH
 
@@ -154,8 +154,9 @@ def axe_of(tab: Any, part: str = "html", looks: bool = True) -> list[list[str]]:
       const grounds = new Map([[null, ""]]), texts = new Map();
       const ground = (node) => {
         if (!grounds.has(node)) {
-          const {backgroundColor, backgroundImage, opacity} = getComputedStyle(node);
-          const own = [backgroundColor, backgroundImage, opacity].join();
+          const {backgroundColor, backgroundImage, opacity, position} =
+            getComputedStyle(node);
+          const own = [backgroundColor, backgroundImage, opacity, position].join();
           grounds.set(node, ground(node.parentElement) + own);
         }
         return grounds.get(node);
@@ -164,8 +165,8 @@ def axe_of(tab: Any, part: str = "html", looks: bool = True) -> list[list[str]]:
       for (const one of enabled ? document.querySelectorAll(`${part} *`) : []) {
         if (!one.checkVisibility() || ![...one.childNodes].some(isText)) continue;
         const {color, fontSize, fontWeight} = getComputedStyle(one);
-        const look = [one.localName, color, fontSize, fontWeight, ground(one)];
-        texts.set(all ? one : look.join(), one);
+        const look = [one.localName, color, fontSize, fontWeight, ground(one)].join();
+        texts.set(all ? one : texts.has(look) ? `${look} again` : look, one);
       }
       for (const one of texts.values()) one.setAttribute("data-asked", "");
       const selector = "[data-asked], input, select, textarea";
