@@ -1,5 +1,8 @@
 """Connect sphinx-gallery to fresh processes and to kept results."""
 
+import sys
+from tempfile import mktemp
+
 from sphinx.application import Sphinx
 
 # What each room's ``setup`` returns: Sphinx may read and write pages in two processes.
@@ -9,12 +12,17 @@ PARALLEL = {"parallel_read_safe": True, "parallel_write_safe": True}
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from jupyter_cache.cache.main import JupyterCacheBase
+    from jupyter_client.manager import AsyncKernelManager
 
     from tensor_copies.gallery import kept, pages
 
     # Two processes write this cache. One that truncates it takes a page that the other
     # is just writing for an old one, and fails. There are few pages: keep all.
     JupyterCacheBase.truncate_caches = lambda cache: None
+    # Ports are chosen before kernels take them: of two that begin at once one may die.
+    if sys.platform == "linux":
+        AsyncKernelManager._transport_default = lambda manager: "ipc"
+        AsyncKernelManager._ip_default = lambda manager: mktemp()  # its sockets' names
     # Sphinx reads all pages again when the first changes, and writes them again when
     # the second does.
     app.add_config_value("code_of_the_site", "", "env", str)
