@@ -21,8 +21,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     JupyterCacheBase.truncate_caches = lambda cache: None
     # Ports are chosen before kernels take them: of two that begin at once one may die.
     if sys.platform == "linux":
-        AsyncKernelManager._transport_default = lambda manager: "ipc"
-        AsyncKernelManager._ip_default = lambda manager: mktemp()  # its sockets' names
+        AsyncKernelManager.transport.default_value = "ipc"
+        AsyncKernelManager._ip_default = lambda kernel: mktemp()  # its sockets' names
     # Sphinx reads all pages again when the first changes, and writes them again when
     # the second does.
     app.add_config_value("code_of_the_site", "", "env", str)
