@@ -52,7 +52,7 @@ SLOW_FIXTURES = {"site", "browser", "hosted", "simulated_device"}
 
 
 def pytest_configure() -> None:
-    """Let random programs be the same in each run, unless all is to be tried."""
+    """Let Python collect less, and random programs be the same unless all is tried."""
     gc.set_threshold(50_000)  # parsed pages stay: not to be looked through so often
     settings.register_profile("repeatable", derandomize=True, database=None)
     if not EVERYTHING:

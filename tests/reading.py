@@ -144,8 +144,8 @@ def rows_of(table: Tag) -> str:
 def axe_of(tab: Any, part: str = "html", looks: bool = True) -> list[list[str]]:
     """Return what axe finds in a part of a page: rules, each with two places.
 
-    Of texts that look alike, on grounds that do, the contrast is asked of the first and
-    the last, unless all is to be tried. Without ``looks``, no colours are asked.
+    Texts that look alike, on grounds that do, have the same contrast: the first and the
+    last are asked, unless all is to be tried. Without ``looks``, no colours are asked.
     """
     from axe_playwright_python.base import AXE_FILE_PATH
 

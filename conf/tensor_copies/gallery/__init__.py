@@ -20,7 +20,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # is just writing for an old one, and fails. There are few pages: keep all.
     JupyterCacheBase.truncate_caches = lambda cache: None
     # Ports are chosen before kernels take them: of two that begin at once one may die.
-    if sys.platform == "linux":
+    if sys.platform == "linux":  # elsewhere one process reads (build_site.py)
         AsyncKernelManager.transport.default_value = "ipc"
         AsyncKernelManager._ip_default = lambda kernel: mktemp()  # its sockets' names
     # Sphinx reads all pages again when the first changes, and writes them again when

@@ -46,5 +46,5 @@ def spread_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     texts = {page: env.doc2path(page).read_text(encoding="utf-8") for page in pages}
     pages.sort(key=lambda page: "file_format: mystnb" not in texts[page])
     runs = make_chunks(pages, app.parallel)[: app.parallel]
-    first, each = pages[: sum(map(len, runs))], len(runs)
-    pages[: len(first)] = [page for run in range(each) for page in first[run::each]]
+    first, count = pages[: sum(map(len, runs))], len(runs)
+    pages[: len(first)] = [page for at in range(count) for page in first[at::count]]
